@@ -42,12 +42,12 @@ doubts: dict[tuple[object, ...], str] = {}
 # The fields of a phase in the order of `step.cu`, each a word of 64 bits.
 PHASE = (
     "kind", "n", "k", "gated", "w", "scale", "zero", "x", "norm", "residual", "y", "part", "each", "splits",
-    "eps", "first_block", "x_from", "residual_from", "keys", "values",
+    "eps", "first_block", "x_from", "residual_from", "keys", "values", "input_at", "early",
 )  # fmt: skip
-# Of `step.cu`: the kind of an attention phase, threads of a block; rows of a tile; bytes of a stage, and of stages
-# and input, the most that its other shared memory leaves.
-ATTENTION, THREADS = 6, 18 * 32
-ROWS, STAGE, SHARED = 16, 16384, 217600
+# Of `step.cu`: the kind of an attention phase, workers and all threads of a block; rows of a tile; bytes of a stage, and
+# of stages and inputs, the most that its other shared memory leaves; bytes that attention works in.
+ATTENTION, WARPS, THREADS = 6, 16, 20 * 32
+ROWS, STAGE, SHARED, ATTENDING = 16, 16384, 216064, 6400
 # Size of a head and tokens of a part of a cache; widest input, most query heads of a key head.
 PART, WIDEST, QUERIES = 128, 14336, 8
 # Bytes of scales and of zero points beside a stage.
@@ -383,7 +383,7 @@ class WholeStep:
         self.programs = torch.cuda.get_device_properties(device).multi_processor_count
         self.held: list[Tensor] = []
         self.rows: list[list[int]] = []
-        self.turn, self.beside, self.room = 0, 0, 0
+        self.turn, self.beside, self.narrow, self.wide, self.alone = 0, 0, ATTENDING, 0, 0
         _, shared, tokens, size = caches[0][0].shape
         hidden, width, inner = _sizes(blocks[0], caches[0][0])
         # Words of a number and the tag of its phase.
@@ -407,10 +407,14 @@ class WholeStep:
             self._product(middle, x, stored(block.feed_forward.gate_up), block.norm2.weight, norm)
             self._product(x, middle, stored(block.feed_forward.down), add=2)
         self._product(self.logits, x, (head[0],), head[1], norm)
+        for row in self.rows:
+            if row[-1]:  # Wide inputs have room of their own, since they are prepared early.
+                row[-2] = self.narrow
         self.phases = torch.tensor(self.rows, dtype=torch.int64, device=device)
         self.counters = torch.zeros(16 + len(self.rows), dtype=torch.int32, device=device)
-        self.stages = min(STAGES, (SHARED - self.room) // (STAGE + self.beside))
-        self.bytes = self.stages * (STAGE + self.beside) + self.room
+        room = max(self.narrow + self.wide, self.alone)
+        self.stages = min(STAGES, (SHARED - room) // (STAGE + self.beside))
+        self.bytes = self.stages * (STAGE + self.beside) + room
         self.kernel = _compiled(device, stored(blocks[0].attention.qkv)[3])
 
     def _phase(self, tiles: int, **fields: int | Tensor | None) -> None:
@@ -431,7 +435,14 @@ class WholeStep:
         n, k = y.numel(), x.numel()
         halves = len(weight) // n  # two with a gate
         # A bf16 input that is normed is in shared memory in two parts.
-        self.room = max(self.room, k * (4 if kind is None and norm is not None else 2))
+        room = k * (4 if kind is None and norm is not None else 2)
+        early = k // PART - WARPS if k // PART > 2 * WARPS else 0
+        if early:
+            self.wide = max(self.wide, room)
+        elif y is self.logits:  # The last phase leaves nothing to be prepared.
+            self.alone = room
+        else:
+            self.narrow = max(self.narrow, room)
         self.beside = max(self.beside, sum(BESIDE.get(kind, (0,))))
         if kind in BESIDE:
             scale = _map(scale.view(torch.uint8), BESIDE[kind][0] // ROWS, halves)
@@ -441,6 +452,7 @@ class WholeStep:
             triton.cdiv(n * halves, ROWS), kind=0 if kind is None else KINDS[kind], n=n, k=k,
             gated=halves == 2, w=_rows(weight, ROWS, halves), scale=scale, zero=zero, x=x, norm=norm, y=y,
             eps=eps, residual=y if add else None, residual_from=len(self.rows) - add if add else -1,
+            early=early,
         )  # fmt: skip
 
     def __call__(self, tokens: Tensor, position: Tensor) -> Tensor:

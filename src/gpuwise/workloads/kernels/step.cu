@@ -1,8 +1,8 @@
 // One decoding step of a language model for one sequence as a single persistent kernel, for Hopper (sm_90).
 //
 // Launch: one block per multiprocessor, all resident at once, since blocks wait for each other. A block has 16 worker
-// warps, one warp of which a single thread, the loader, works, and one that finishes tiles. `kernels.decode.WholeStep`
-// builds the table of phases and launches.
+// warps, a loader, of which a single thread works, a finisher of tiles and two preparers of wide inputs.
+// `kernels.decode.WholeStep` builds the table of phases and launches.
 //
 // Phases: each matrix product (with the norm of its input, its gate or its residual sum) and each attention is a phase.
 // Its tiles are dealt to the blocks in turn: of a product 16 rows of weights (with a gate 8 of each half), of attention
@@ -43,12 +43,13 @@ constexpr int TEAMS = 4, TEAM_WARPS = WARPS / TEAMS;
 constexpr int TILES = 8;  // tiles whose sums are kept: warps may be this far apart
 constexpr int ROWS = 16, CHUNK = 1024, STAGE = ROWS * CHUNK, SEGMENT = 64, SEGMENTS = CHUNK / SEGMENT;
 constexpr int WARP_SEGMENTS = SEGMENTS / TEAM_WARPS;  // of one stage
-constexpr int WARP_GROUPS = 7, MOST_GROUPS = WARPS * WARP_GROUPS;  // most groups of 128 inputs: of a warp, of all
+constexpr int PREPARERS = 2, OTHERS = 2 + PREPARERS;  // warps
+constexpr int NARROW = 2 * WARPS, MOST_GROUPS = 7 * WARPS;  // groups of 128 inputs: what workers prepare, what there may be
 constexpr int MOST_STAGES = 12;
 constexpr int HEAD = 128, TOKENS = STAGE / HEAD / 2, QUERIES = 8;  // head size, tokens of a stage, most query heads of a key head
 enum { BF16, INT8, FP8, INT4, MXFP4, NVFP4, ATTENTION };
 
-// A row of the table of phases, as `WholeStep._phase` writes it: 20 words of 64 bits.
+// A row of the table of phases, as `WholeStep._phase` writes it: 22 words of 64 bits.
 // `w` is a tensor map. In formats with a scale per group so is `scale`, of int4 also `zero`. INT8 and FP8 have one fp32
 // `scale` per row; `zero` of four-bit floats is the table of their values.
 struct Phase {
@@ -64,6 +65,7 @@ struct Phase {
     long long first_block;  // takes the first tile; the next ones go round
     long long x_from, residual_from;  // the phases whose results these are; -1: rows of the embedding, bf16
     u16 *keys, *values;
+    long long input_at, early;  // where in shared memory the input goes, how many groups of it the preparers prepare
     __device__ void read(const Phase* from) {
         long long* to = (long long*)this;
 #pragma unroll
@@ -78,10 +80,11 @@ struct Phase {
 // Shared memory of a block beside its stages and the input.
 struct Block {
     u64 full[MOST_STAGES], empty[MOST_STAGES], done[TILES], taken[TILES];
+    u64 prepared, input_free;             // the preparers' part of a wide input: it is there, it has been used
     float sums[TILES][WARPS][ROWS];       // of a tile's rows, by each warp
-    float squares[2][WARPS];              // of the input, for the norm; of this phase and of the last one
-    float unit[MOST_GROUPS];              // of each 128 inputs
-    int input_sum[MOST_GROUPS * 8];       // of the inputs that share a scale
+    float squares[2][WARPS + PREPARERS];  // of the input, for the norm; of this phase and of the last one
+    float unit[NARROW + MOST_GROUPS];     // of each 128 inputs, narrow and wide ones
+    int input_sum[8 * (NARROW + MOST_GROUPS)];  // of the inputs that share a scale
     Phase phases[3];                      // of the table: this one, the next, and one that a slow warp may still read
     const u16* row;                       // of the embedding
     int count;                            // of phases
@@ -95,10 +98,10 @@ __device__ __forceinline__ u32 shared_at(const void* p) { return (u32)__cvta_gen
 
 // A thread's own place in the ring of stages, and in the tiles of all phases.
 struct Ring {
-    u32 count, scale_bytes, slot, parity, tiles;
+    u32 count, scale_bytes, slot, parity, tiles, wide_inputs;
     __device__ u32 at() const { return shared_at(memory) + slot * STAGE; }
     __device__ u32 scales_at() const { return shared_at(memory) + count * STAGE + slot * scale_bytes; }  // and zero points
-    __device__ u32 input_at() const { return shared_at(memory) + count * (STAGE + scale_bytes); }
+    __device__ u32 inputs_at() const { return shared_at(memory) + count * (STAGE + scale_bytes); }
     __device__ u32 loaded() const { return shared_at(block.full + slot); }
     __device__ u32 freed() const { return shared_at(block.empty + slot); }
     __device__ void next() {
@@ -156,6 +159,7 @@ __device__ __forceinline__ void sts32(u32 at, u32 v) { asm volatile("st.shared.u
 __device__ __forceinline__ void sts16(u32 at, u32 v) {
     asm volatile("st.shared.u16 [%0], %1;" :: "r"(at), "h"((u16)v));
 }
+__device__ __forceinline__ void sts8(u32 at, u32 v) { asm volatile("st.shared.u8 [%0], %1;" :: "r"(at), "r"(v)); }
 __device__ __forceinline__ void sts64(u32 at, u32 a, u32 b) {
     asm volatile("st.shared.v2.u32 [%0], {%1,%2};" :: "r"(at), "r"(a), "r"(b));
 }
@@ -278,142 +282,116 @@ __device__ __forceinline__ u32 interleave_bytes(u32 v, int lane, int by) {
 
 __device__ __forceinline__ float2 wide_bf16(u32 pair) { return make_float2(from_bf16(pair), __uint_as_float(pair & 0xFFFF0000)); }
 
-// Convert two groups of 128 inputs, 16 apart or the same: bf16 in shared memory become what mma fragments need, in their
-// order. Returns the lane's sum of squares, of the norm, by whose `weight` they are multiplied.
+// Where the input of a product is in shared memory, and its first group among the units.
+struct Input { u32 at; int base; };
+
+// Store a group of 128 inputs, of which a lane has four side by side, in the order of mma fragments.
 template <int KIND>
-__device__ __forceinline__ float convert_groups(const Phase& p, u32 input, const uint2* weight, int first, int second) {
+__device__ __forceinline__ void store_group(const Input& input, int group, const float* v, u32 rest) {
     const int lane = threadIdx.x & 31;
-    const bool normed = p.norm;
-    float squares = 0, most[2], v[2][4];
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-        // Four inputs a lane: side by side, of INT4 32 apart, since a word of its weights has such ones in its bytes.
-        const u32 at = input + (i ? second : first) * 256;
-        if (KIND == INT4) {
-#pragma unroll
-            for (int j = 0; j < 4; j++) v[i][j] = from_bf16(lds16(at + lane * 2 + j * 64));
-        } else {
-            const float2 low = wide_bf16(lds32(at + lane * 8)), high = wide_bf16(lds32(at + lane * 8 + 4));
-            v[i][0] = low.x, v[i][1] = low.y, v[i][2] = high.x, v[i][3] = high.y;
-        }
-        if (normed) {
-            if (i == 0 || second != first)
-                squares += v[i][0] * v[i][0] + v[i][1] * v[i][1] + v[i][2] * v[i][2] + v[i][3] * v[i][3];
-            const float2 low = wide_bf16(weight[i].x), high = wide_bf16(weight[i].y);
-            v[i][0] *= low.x, v[i][1] *= low.y, v[i][2] *= high.x, v[i][3] *= high.y;
-        }
-        const float most4 = fmaxf(fmaxf(fabsf(v[i][0]), fabsf(v[i][1])), fmaxf(fabsf(v[i][2]), fabsf(v[i][3])));
-        most[i] = KIND == BF16 ? 0 : fmaxf(__uint_as_float(__reduce_max_sync(~0u, __float_as_uint(most4))), 1e-25f);
-    }
-    __syncwarp();  // All lanes have read what is overwritten now.
     // Which lane multiplies by these inputs, with which word of its fragment (of 4 bits also which half of the word).
     int part = lane & 3, piece = lane >> 3, half = lane >> 2 & 1;
-    if (KIND == INT4) piece = lane >> 2 & 3, half = lane >> 4;
     if (KIND == NVFP4) part = (lane >> 2 & 1) * 2 + (lane & 1), half = lane >> 1 & 1;
     u32 place = part * 16 + (piece >> 1) * 128 + (piece & 1) * 8 + half * 4;
     if (KIND == INT8) place = part * 16 + (lane >> 4) * 128 + (lane >> 2 & 3) * 4;
     if (KIND == FP8) place = part * 16 + (lane >> 4) * 128 + (lane >> 3 & 1) * 64 + (lane >> 2 & 1) * 8;
     if (KIND == BF16) place = (lane >> 3) * 64 + (lane & 1) * 32 + (lane >> 1 & 3) * 4;
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-        const int group = i ? second : first;
-        const u32 at = input + group * 256 + place;
-        if (KIND == BF16) {
-            // Normed inputs are split into two bf16, value and rounding error, for odd columns of the mma.
-            const u32 a = pair_bf16(v[i][0], v[i][1]), b = pair_bf16(v[i][2], v[i][3]);
-            sts32(at, a), sts32(at + 16, b);
-            if (normed) {
-                const u32 rest = at + (u32)p.k * 2;
-                sts32(rest, pair_bf16(v[i][0] - from_bf16(a), v[i][1] - from_bf16(a >> 16)));
-                sts32(rest + 16, pair_bf16(v[i][2] - from_bf16(b), v[i][3] - from_bf16(b >> 16)));
-            }
-            continue;
+    // A word of its weights has four that are 32 apart in its bytes.
+    if (KIND == INT4) place = (lane >> 1 & 1) * 128 + (lane & 1) * 8 + (lane >> 2 & 1) * 4 + (lane >> 3);
+    const u32 at = input.at + group * 256 + place;
+    if (KIND == BF16) {
+        // Normed inputs are split into two bf16, value and rounding error (`rest` bytes on), for odd columns of the mma.
+        const u32 a = pair_bf16(v[0], v[1]), b = pair_bf16(v[2], v[3]);
+        sts32(at, a), sts32(at + 16, b);
+        if (rest) {
+            sts32(at + rest, pair_bf16(v[0] - from_bf16(a), v[1] - from_bf16(a >> 16)));
+            sts32(at + rest + 16, pair_bf16(v[2] - from_bf16(b), v[3] - from_bf16(b >> 16)));
         }
-        if (KIND == FP8) {
-            const u32 power = __float_as_uint(most[i]) & 0x7F800000;  // the power of two below it
-            const float inverse = __uint_as_float(0x7F000000 - power);
-            sts64(at, pair_fp16(v[i][0] * inverse, v[i][2] * inverse), pair_fp16(v[i][1] * inverse, v[i][3] * inverse));
-            // `even` and `odd` give weights times 2^-8.
-            if (lane == 0) block.unit[group] = __uint_as_float(power + (8 << 23));
-            continue;
-        }
-        const float inverse = __fdividef(32512.0f, most[i]);
-        int whole[4];
+        return;
+    }
+    const float most4 = fmaxf(fmaxf(fabsf(v[0]), fabsf(v[1])), fmaxf(fabsf(v[2]), fabsf(v[3])));
+    const float most = fmaxf(__uint_as_float(__reduce_max_sync(~0u, __float_as_uint(most4))), 1e-25f);
+    if (KIND == FP8) {
+        const u32 power = __float_as_uint(most) & 0x7F800000;  // the power of two below it
+        const float inverse = __uint_as_float(0x7F000000 - power);
+        sts64(at, pair_fp16(v[0] * inverse, v[2] * inverse), pair_fp16(v[1] * inverse, v[3] * inverse));
+        // `even` and `odd` give weights times 2^-8.
+        if (lane == 0) block.unit[input.base + group] = __uint_as_float(power + (8 << 23));
+        return;
+    }
+    const float inverse = __fdividef(32512.0f, most);
+    u32 whole[4];  // its lower 16 bits
 #pragma unroll
-        for (int j = 0; j < 4; j++) whole[j] = __float2int_rn(v[i][j] * inverse);
-        // The lower byte is signed, so the upper one is rounded to nearest.
+    for (int j = 0; j < 4; j++) whole[j] = __float_as_uint(__fmaf_rn(v[j], inverse, 12582912.0f));
+    // The lower byte is signed, so the upper one is rounded to nearest.
+    if (KIND == INT4) {
+#pragma unroll
+        for (int j = 0; j < 4; j++) sts8(at + j * 16, whole[j] + 128 >> 8), sts8(at + j * 16 + 64, whole[j]);
+    } else {
         u32 high = __byte_perm(__byte_perm(whole[0] + 128, whole[1] + 128, 0x51),
                                __byte_perm(whole[2] + 128, whole[3] + 128, 0x51), 0x5410);
         u32 low = __byte_perm(__byte_perm(whole[0], whole[1], 0x40), __byte_perm(whole[2], whole[3], 0x40), 0x5410);
         if (KIND == MXFP4) high = interleave_bytes(high, lane, 4), low = interleave_bytes(low, lane, 4);
         if (KIND == NVFP4) high = interleave_bytes(high, lane, 2), low = interleave_bytes(low, lane, 2);
         sts32(at, high), sts32(at + 64, low);
-        if (lane == 0) block.unit[group] = most[i] * (1.0f / 32512.0f);
-        // Sums of the inputs that share a scale: zero points, and the 12 of E2M1, are subtracted by them.
-        int sum = whole[0] + whole[1] + whole[2] + whole[3];
-        if (KIND == INT4) {
-            sum = __reduce_add_sync(~0u, sum);
-            if (lane == 0) block.input_sum[group] = sum;
-        } else if (KIND != INT8) {
-            constexpr int TOGETHER = KIND == MXFP4 ? 8 : 4;
+    }
+    if (lane == 0) block.unit[input.base + group] = most * (1.0f / 32512.0f);
+    if (KIND == INT8) return;
+    // Sums of the inputs that share a scale: zero points, and the 12 of E2M1, are subtracted by them.
+    int sum = whole[0] + whole[1] + whole[2] + whole[3] - 4 * 0x4B400000u;
+    constexpr int TOGETHER = KIND == INT4 ? 32 : KIND == MXFP4 ? 8 : 4;
+    if (KIND == INT4) sum = __reduce_add_sync(~0u, sum);
+    else
 #pragma unroll
-            for (int by = 1; by < TOGETHER; by *= 2) sum += __shfl_xor_sync(~0u, sum, by);
-            if (lane % TOGETHER == 0) block.input_sum[group * (32 / TOGETHER) + lane / TOGETHER] = sum;
+        for (int by = 1; by < TOGETHER; by *= 2) sum += __shfl_xor_sync(~0u, sum, by);
+    if (lane % TOGETHER == 0) block.input_sum[8 * input.base + (group * 32 + lane) / TOGETHER] = sum;
+}
+
+// Wait for groups first, first + by, ... before `end`, N at most, all at once, since each look at them takes long; multiply
+// them by the norm's weights, and store them. Returns the lane's sum of squares. Nobody waits for the embedding's row.
+template <int KIND, int N>
+__device__ __forceinline__ float prepare_groups(const Phase& p, const Input& input, int first, int by, int end) {
+    const int lane = threadIdx.x & 31;
+    const u32 tag = block.tag(p.x_from), rest = p.norm ? (u32)p.k * 2 : 0;
+    uint4 x[N];
+    uint2 weight[N];
+    float squares = 0;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const int at = (first + i * by) * 128 + lane * 4;
+        if (first + i * by >= end) break;
+        if (p.norm) weight[i] = __ldg((const uint2*)(p.norm + at));
+        if (p.x_from < 0) {
+            const uint2 pairs = __ldg((const uint2*)(block.row + at));
+            x[i] = make_uint4(pairs.x << 16 | tag, pairs.x & 0xFFFF0000 | tag, pairs.y << 16 | tag, pairs.y & 0xFFFF0000 | tag);
+        } else
+            x[i] = load_volatile(p.x + at);
+    }
+    for (bool missing = true; missing;) {
+        missing = false;
+#pragma unroll
+        for (int i = 0; i < N; i++)
+            if (first + i * by < end && !all_tagged(x[i], tag)) x[i] = load_volatile(p.x + (first + i * by) * 128 + lane * 4), missing = true;
+    }
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        if (first + i * by >= end) break;
+        float v[4] = {value_of(x[i].x), value_of(x[i].y), value_of(x[i].z), value_of(x[i].w)};
+        if (p.norm) {
+            squares += v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + v[3] * v[3];
+            v[0] *= from_bf16(weight[i].x), v[1] *= value_of(weight[i].x), v[2] *= from_bf16(weight[i].y), v[3] *= value_of(weight[i].y);
         }
+        store_group<KIND>(input, first + i * by, v, rest);
     }
     return squares;
 }
 
-// Weights of a norm as lanes need them: four of a group.
-template <int KIND> __device__ __forceinline__ uint2 load_weight(const u16* group, int lane) {
-    if (KIND != INT4) return __ldg((const uint2*)group + lane);
-    return make_uint2(__ldg(group + lane) | __ldg(group + lane + 32) << 16, __ldg(group + lane + 64) | __ldg(group + lane + 96) << 16);
-}
-
-// Wait for the inputs, all at once, since each look at them takes long, and convert them. `plain`: the embedding's row in
-// bf16, for which nobody waits.
-template <int KIND>
-__device__ __forceinline__ void prepare_input(const Phase& p, u32 input, int index) {
-    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, groups = (int)p.k / 128;
-    const u16* plain = p.x_from < 0 ? block.row : nullptr;
-    const u32 tag = block.tag(p.x_from);
-    uint4 x[WARP_GROUPS];
-    uint2 weight[2] = {};
-    if (p.norm) weight[0] = load_weight<KIND>(p.norm + warp * 128, lane);
-    if (p.norm && warp + WARPS < groups) weight[1] = load_weight<KIND>(p.norm + (warp + WARPS) * 128, lane);
+// A warp's sum of the squares of its inputs.
+__device__ __forceinline__ void keep_squares(int index, int warp, float squares) {
 #pragma unroll
-    for (int i = 0; i < WARP_GROUPS; i++)
-        if (!plain && warp + i * WARPS < groups) x[i] = load_volatile(p.x + (warp + i * WARPS) * 128 + lane * 4);
-    sync_workers();  // All warps have finished with the last phase's input.
-    for (bool missing = !plain; missing;) {
-        missing = false;
-#pragma unroll
-        for (int i = 0; i < WARP_GROUPS; i++)
-            if (warp + i * WARPS < groups && !all_tagged(x[i], tag)) {
-                x[i] = load_volatile(p.x + (warp + i * WARPS) * 128 + lane * 4);
-                missing = true;
-            }
-    }
-#pragma unroll
-    for (int i = 0; i < WARP_GROUPS; i++) {
-        const int group = warp + i * WARPS;
-        if (group >= groups) break;
-        uint2 pairs = make_uint2(__byte_perm(x[i].x, x[i].y, 0x7632), __byte_perm(x[i].z, x[i].w, 0x7632));
-        if (plain) pairs = __ldg((const uint2*)(plain + group * 128) + lane);
-        sts64(input + group * 256 + lane * 8, pairs.x, pairs.y);
-    }
-    __syncwarp();
-    float squares = 0;
-    for (int first = warp; first < groups; first += 2 * WARPS) {
-        const int second = first + WARPS < groups ? first + WARPS : first;
-        if (p.norm && first > warp) weight[0] = load_weight<KIND>(p.norm + first * 128, lane), weight[1] = load_weight<KIND>(p.norm + second * 128, lane);
-        squares += convert_groups<KIND>(p, input, weight, first, second);
-    }
-    if (p.norm) {
-#pragma unroll
-        for (int by = 16; by; by /= 2) squares += __shfl_xor_sync(~0u, squares, by);
-        if (lane == 0) block.squares[index & 1][warp] = squares;
-    }
+    for (int by = 16; by; by /= 2) squares += __shfl_xor_sync(~0u, squares, by);
+    if ((threadIdx.x & 31) == 0) block.squares[index & 1][warp] = squares;
 }
 
 // Two of a word's four E4M3 bytes as fp16, times 2^-8: bytes 0 and 2, or 1 and 3.
@@ -440,7 +418,7 @@ template <typename T> __device__ __forceinline__ T select4(int part, T a, T b, T
 // `before`: segments of a row before this stage.
 template <int KIND>
 __device__ __forceinline__ void multiply(
-    bool normed, int k, u32 input, u32 stage, u32 scales_at, int before, float& low, float& high, float (*c)[4]
+    bool normed, int k, const Input& input, u32 stage, u32 scales_at, int before, float& low, float& high, float (*c)[4]
 ) {
     const int member = (threadIdx.x >> 5) % TEAM_WARPS, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3;
     const u32 from = stage + member * (WARP_SEGMENTS / 2 * ROWS * 128) + (lane & 7) * 128 + (((lane >> 3) ^ (lane & 7)) << 4);
@@ -457,32 +435,32 @@ __device__ __forceinline__ void multiply(
     for (int j = 0; j < WARP_SEGMENTS; j++) {
         const int segment = member * WARP_SEGMENTS + j, whole = before + segment;
         if (KIND == BF16) {
-            const uint4 x = lds(input + whole * 64 + part * 16 + (normed && (line & 1) ? k * 2 : 0));
+            const uint4 x = lds(input.at + whole * 64 + part * 16 + (normed && (line & 1) ? k * 2 : 0));
             mma_bf16(c[0], a[j].x, b[j].x, a[j].y, b[j].y, x.x, x.y);
             mma_bf16(c[1], a[j].z, b[j].z, a[j].w, b[j].w, x.z, x.w);
         } else if (KIND == FP8) {
-            const uint4 x = lds(input + whole * 128 + part * 16), y = lds(input + whole * 128 + 64 + part * 16);
+            const uint4 x = lds(input.at + whole * 128 + part * 16), y = lds(input.at + whole * 128 + 64 + part * 16);
             float *sum = wides[j / 2], *other = wides[2 + j / 2];
             mma_fp16(sum, even(a[j].x), even(b[j].x), odd(a[j].x), odd(b[j].x), x.x, x.y);
             mma_fp16(other, even(a[j].y), even(b[j].y), odd(a[j].y), odd(b[j].y), x.z, x.w);
             mma_fp16(sum, even(a[j].z), even(b[j].z), odd(a[j].z), odd(b[j].z), y.x, y.y);
             mma_fp16(other, even(a[j].w), even(b[j].w), odd(a[j].w), odd(b[j].w), y.z, y.w);
             if (j & 1) {
-                const float unit = block.unit[whole >> 1];
+                const float unit = block.unit[input.base + (whole >> 1)];
                 low += (sum[0] + other[0]) * unit, high += (sum[2] + other[2]) * unit;
             }
         } else if (KIND == INT8) {
-            const uint4 x = lds(input + whole * 128 + input_at);
+            const uint4 x = lds(input.at + whole * 128 + input_at);
             int *sum = sums[j / 2], *other = sums[2 + j / 2];
             mma_bytes(sum, a[j].x, b[j].x, a[j].y, b[j].y, x.x, x.y);
             mma_bytes(other, a[j].z, b[j].z, a[j].w, b[j].w, x.z, x.w);
             if (j & 1) {
-                const float unit = block.unit[whole >> 1];
+                const float unit = block.unit[input.base + (whole >> 1)];
                 low += (float)((sum[0] + other[0]) * 256 + sum[1] + other[1]) * unit;
                 high += (float)((sum[2] + other[2]) * 256 + sum[3] + other[3]) * unit;
             }
         } else if (KIND == INT4) {
-            const u32 at = input + whole * 256 + input_at;
+            const u32 at = input.at + whole * 256 + input_at;
             const uint4 x = lds(at), y = lds(at + 128);
             constexpr u32 M = 0x0F0F0F0F;
             int other[4] = {};
@@ -496,19 +474,19 @@ __device__ __forceinline__ void multiply(
             uint4 x = {}, y = {};
             // NVFP4: groups of 16 end inside a fragment; pairs of columns take the inputs of either half, zeros elsewhere.
             if (KIND == MXFP4 || (line >> 1 & 1) == part >> 1) {
-                x = lds(input + whole * 256 + input_at), y = lds(input + whole * 256 + input_at + 128);
+                x = lds(input.at + whole * 256 + input_at), y = lds(input.at + whole * 256 + input_at + 128);
             }
             int of[4][4] = {};
             mma_bytes(of[0], e2m1(a[j].x), e2m1(b[j].x), e2m1(a[j].x >> 16), e2m1(b[j].x >> 16), x.x, x.y);
             mma_bytes(of[1], e2m1(a[j].y), e2m1(b[j].y), e2m1(a[j].y >> 16), e2m1(b[j].y >> 16), x.z, x.w);
             mma_bytes(of[2], e2m1(a[j].z), e2m1(b[j].z), e2m1(a[j].z >> 16), e2m1(b[j].z >> 16), y.x, y.y);
             mma_bytes(of[3], e2m1(a[j].w), e2m1(b[j].w), e2m1(a[j].w >> 16), e2m1(b[j].w >> 16), y.z, y.w);
-            const float unit = block.unit[whole];
+            const float unit = block.unit[input.base + whole];
             constexpr int GROUPS = KIND == NVFP4 ? 8 : 4;  // of a segment
 #pragma unroll
             for (int g = 0; g < GROUPS / 4; g++) {
                 const int group = KIND == MXFP4 ? part : 2 * ((part >> 1) + 2 * g) + (part & 1);
-                const int bias = 12 * block.input_sum[whole * GROUPS + group];
+                const int bias = 12 * block.input_sum[8 * input.base + whole * GROUPS + group];
 #pragma unroll
                 for (int i = 0; i < 2; i++) {
                     int upper, rest;
@@ -530,8 +508,8 @@ __device__ __forceinline__ void multiply(
     }
     if (KIND == INT4) {
         const int segment = member * WARP_SEGMENTS + part, group = before + segment;
-        const float unit = block.unit[group];
-        const int bias = block.input_sum[group];
+        const float unit = block.unit[input.base + group];
+        const int bias = block.input_sum[8 * input.base + group];
 #pragma unroll
         for (int i = 0; i < 2; i++) {
             const int row = line + 8 * i;
@@ -551,9 +529,13 @@ __device__ __forceinline__ void product(const Phase& p, Ring& ring, int index) {
     const int k = (int)p.k, n = (int)p.n, width = (int)row_bytes<KIND>(k), step = p.gated ? ROWS / 2 : ROWS, by = step * gridDim.x;
     const int first = p.first() * step;
     // A block without a tile must not poll: its input may have been overwritten by later phases.
-    const u32 input = ring.input_at();
-    if (first < n) prepare_input<KIND>(p, input, index);
-    else sync_workers();
+    const Input input = {ring.inputs_at() + (u32)p.input_at, p.early ? NARROW : 0};
+    sync_workers();  // All warps have finished with the last phase's input.
+    if (first < n) {
+        const float squares = prepare_groups<KIND, 2>(p, input, (int)p.early + warp, WARPS, k / 128);
+        if (normed) keep_squares(index, warp, squares);
+    }
+    if (p.early) wait_barrier(shared_at(&block.prepared), ring.wide_inputs & 1);
     sync_workers();
     int next_team = 0;  // which takes the next stage
     for (int out = first; out < n; out += by, ring.tiles++) {
@@ -586,6 +568,26 @@ __device__ __forceinline__ void product(const Phase& p, Ring& ring, int index) {
         }
         if (lane == 0) arrive(shared_at(block.done + slot));
     }
+    if (p.early) {
+        ring.wide_inputs++;
+        __syncwarp();
+        if (lane == 0) arrive(shared_at(&block.input_free));
+    }
+}
+
+// The preparers' part of a wide input, of the first groups: those of tiles that are finished first. Of a narrow one
+// there is none. `wide_inputs` counts those before.
+template <int KIND>
+__device__ __forceinline__ void prepare_early(const Phase& p, const Ring& ring, int index) {
+    const int preparer = (threadIdx.x >> 5) - (WARPS + OTHERS - PREPARERS), step = p.gated ? ROWS / 2 : ROWS, early = (int)p.early;
+    const Input input = {ring.inputs_at() + (u32)p.input_at, NARROW};
+    wait_barrier(shared_at(&block.input_free), ring.wide_inputs & 1 ^ 1);
+    float squares = 0;
+    if (p.first() * step < p.n)
+        for (int first = 4 * preparer; first < early; first += 4 * PREPARERS) squares += prepare_groups<KIND, 4>(p, input, first, 1, early);
+    if (p.norm) keep_squares(index, WARPS + preparer, squares);
+    __syncwarp();
+    if ((threadIdx.x & 31) == 0) arrive(shared_at(&block.prepared));
 }
 
 // The finisher's part of a product: of each tile add up the warps' sums, and publish the results. `tiles` counts those of
@@ -624,9 +626,9 @@ __device__ __forceinline__ u32 finish(const Phase& p, int index, u32 tiles) {
         if (lane == 0) arrive(shared_at(block.taken + slot));
         total += __shfl_xor_sync(~0u, total, ROWS);
         if (p.norm) {
-            float squares = block.squares[index & 1][row];
+            float squares = lane < (p.early ? WARPS + PREPARERS : WARPS) ? block.squares[index & 1][lane] : 0;
 #pragma unroll
-            for (int by = WARPS / 2; by; by /= 2) squares += __shfl_xor_sync(~0u, squares, by);
+            for (int by = 16; by; by /= 2) squares += __shfl_xor_sync(~0u, squares, by);
             size *= rsqrtf(squares * inverse + eps);
         }
         total *= size;
@@ -651,7 +653,7 @@ __device__ __forceinline__ u32 element(u32 first, u32 second, int token, int d) 
 // scores 8 elements of the result. So the weights of tokens are computed by every warp, and stay in registers.
 __device__ __forceinline__ void attention(const Phase& p, Ring& ring, int index, int here, const u16* table, int rope) {
     constexpr int BOTH = 2 * TOKENS, SCORE_ROW = (BOTH + 8) * 4;
-    const u32 queries = ring.input_at(), scores = queries + QUERIES * HEAD * 2;
+    const u32 queries = ring.inputs_at(), scores = queries + QUERIES * HEAD * 2;
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3;
     const int heads = (int)p.n, tokens = (int)p.k, group = (int)p.gated, splits = (int)p.splits, each = (int)p.each;
     const int item = p.first(), head = item / splits, split = item % splits, first = split * each, end = min(first + each, tokens / BOTH);
@@ -791,7 +793,7 @@ __device__ __forceinline__ void attention(const Phase& p, Ring& ring, int index,
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS + 64, 1)
+extern "C" __global__ void __launch_bounds__(THREADS + 32 * OTHERS, 1)
 decode_step(const Phase* phases, int count, int* counters, const long long* position, const u16* table, int rope,
             const long long* token, const u16* embedding, int hidden, int scale_bytes, int stages, int most_in_flight) {
     constexpr int WORDS = sizeof(Phase) / 8;
@@ -801,12 +803,13 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
     if (threadIdx.x == 0) {
         block.row = embedding + *token * hidden, block.count = count, block.epoch = (u32)counters[0] * count + 1;
         for (int i = 0; i < stages; i++) start_barrier(block.full + i, 1), start_barrier(block.empty + i, TEAM_WARPS);
+        start_barrier(&block.prepared, PREPARERS), start_barrier(&block.input_free, WARPS);
         for (int i = 0; i < TILES; i++) start_barrier(block.done + i, WARPS), start_barrier(block.taken + i, 1);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     }
     __syncthreads();
-    Ring ring = {(u32)stages, (u32)scale_bytes, 0, 0, 0};
+    Ring ring = {(u32)stages, (u32)scale_bytes, 0, 0, 0, 0};
     if (warp == WARPS) {
         if (lane) return;
         Loader loader = {ring, ring, 0, most_in_flight};
@@ -833,7 +836,14 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
         Phase p = phases[0], next;
         for (int i = 0; i < count; i++) {
             next.read(phases + min(i + 1, count - 1));
-            if (p.kind != ATTENTION) finished = finish(p, i, finished);
+            if (p.kind == ATTENTION) {
+            } else if (warp == WARPS + 1)
+                finished = finish(p, i, finished);
+            else if (p.early) {
+                if (p.kind == FORMAT) prepare_early<FORMAT>(p, ring, i);
+                else prepare_early<BF16>(p, ring, i);
+                ring.wide_inputs++;
+            }
             p = next;
         }
         return;
