@@ -436,7 +436,7 @@ class WholeStep:
         halves = len(weight) // n  # two with a gate
         # A bf16 input that is normed is in shared memory in two parts.
         room = k * (4 if kind is None and norm is not None else 2)
-        early = k // PART - WARPS if k // PART > 2 * WARPS else 0
+        early = max(0, k // PART - 2 * WARPS)
         if early:
             self.wide = max(self.wide, room)
         elif y is self.logits:  # The last phase leaves nothing to be prepared.

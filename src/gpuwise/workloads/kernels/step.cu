@@ -41,6 +41,7 @@ typedef unsigned long long u64;
 constexpr int WARPS = 16, THREADS = 32 * WARPS;  // without the loader's warp
 constexpr int TEAMS = 4, TEAM_WARPS = WARPS / TEAMS;
 constexpr int TILES = 8;  // tiles whose sums are kept: warps may be this far apart
+constexpr int SHARES = 12;  // of a team's warp, if no other team has a part of a tile: 12, 6, 4 or 3 make 48 of 4 warps or more
 constexpr int ROWS = 16, CHUNK = 1024, STAGE = ROWS * CHUNK, SEGMENT = 64, SEGMENTS = CHUNK / SEGMENT;
 constexpr int WARP_SEGMENTS = SEGMENTS / TEAM_WARPS;  // of one stage
 constexpr int PREPARERS = 2, OTHERS = 2 + PREPARERS;  // warps
@@ -104,8 +105,13 @@ struct Ring {
     __device__ u32 inputs_at() const { return shared_at(memory) + count * (STAGE + scale_bytes); }
     __device__ u32 loaded() const { return shared_at(block.full + slot); }
     __device__ u32 freed() const { return shared_at(block.empty + slot); }
-    __device__ void next() {
-        if (++slot == count) slot = 0, parity ^= 1;
+    __device__ void next() { skip(1); }
+    __device__ void skip(u32 by) {
+        if ((slot += by) >= count) slot -= count, parity ^= 1;
+    }
+    __device__ void back(u32 by) {
+        if (slot < by) slot += count, parity ^= 1;
+        slot -= by;
     }
 };
 
@@ -122,6 +128,9 @@ __device__ __forceinline__ void wait_barrier(u32 barrier, u32 parity) {
 }
 __device__ __forceinline__ void arrive(u32 barrier) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(barrier) : "memory");
+}
+__device__ __forceinline__ void arrive(u32 barrier, u32 times) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" :: "r"(barrier), "r"(times) : "memory");
 }
 __device__ __forceinline__ void sync_workers() { asm volatile("bar.sync 1, %0;" :: "n"(THREADS) : "memory"); }
 
@@ -193,6 +202,10 @@ __device__ __forceinline__ u32 pair_fp16(float low, float high) {
 
 __device__ __forceinline__ void mma_bytes(int* c, u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
     asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+__device__ __forceinline__ void mma_unsigned(int* c, u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
         : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 __device__ __forceinline__ void mma_bf16(float* c, u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
@@ -335,10 +348,11 @@ __device__ __forceinline__ void store_group(const Input& input, int group, const
         if (KIND == NVFP4) high = interleave_bytes(high, lane, 2), low = interleave_bytes(low, lane, 2);
         sts32(at, high), sts32(at + 64, low);
     }
-    if (lane == 0) block.unit[input.base + group] = most * (1.0f / 32512.0f);
+    // Products of INT4 come out 16 times as large.
+    if (lane == 0) block.unit[input.base + group] = most * (KIND == INT4 ? 1.0f / 16 / 32512 : 1.0f / 32512);
     if (KIND == INT8) return;
     // Sums of the inputs that share a scale: zero points, and the 12 of E2M1, are subtracted by them.
-    int sum = whole[0] + whole[1] + whole[2] + whole[3] - 4 * 0x4B400000u;
+    int sum = (whole[0] + whole[1] + whole[2] + whole[3] - 4 * 0x4B400000u) * (KIND == INT4 ? 16 : 1);
     constexpr int TOGETHER = KIND == INT4 ? 32 : KIND == MXFP4 ? 8 : 4;
     if (KIND == INT4) sum = __reduce_add_sync(~0u, sum);
     else
@@ -347,45 +361,52 @@ __device__ __forceinline__ void store_group(const Input& input, int group, const
     if (lane % TOGETHER == 0) block.input_sum[8 * input.base + (group * 32 + lane) / TOGETHER] = sum;
 }
 
-// Wait for groups first, first + by, ... before `end`, N at most, all at once, since each look at them takes long; multiply
-// them by the norm's weights, and store them. Returns the lane's sum of squares. Nobody waits for the embedding's row.
-template <int KIND, int N>
-__device__ __forceinline__ float prepare_groups(const Phase& p, const Input& input, int first, int by, int end) {
-    const int lane = threadIdx.x & 31;
-    const u32 tag = block.tag(p.x_from), rest = p.norm ? (u32)p.k * 2 : 0;
+// Groups first, first + by, ... of an input before `end`, N at most: four inputs a lane, and the norm's weights.
+template <int N>
+struct Groups {
+    int first, by, end;
     uint4 x[N];
     uint2 weight[N];
-    float squares = 0;
+    __device__ __forceinline__ void load(const Phase& p) {
 #pragma unroll
-    for (int i = 0; i < N; i++) {
-        const int at = (first + i * by) * 128 + lane * 4;
-        if (first + i * by >= end) break;
-        if (p.norm) weight[i] = __ldg((const uint2*)(p.norm + at));
-        if (p.x_from < 0) {
-            const uint2 pairs = __ldg((const uint2*)(block.row + at));
-            x[i] = make_uint4(pairs.x << 16 | tag, pairs.x & 0xFFFF0000 | tag, pairs.y << 16 | tag, pairs.y & 0xFFFF0000 | tag);
-        } else
-            x[i] = load_volatile(p.x + at);
-    }
-    for (bool missing = true; missing;) {
-        missing = false;
-#pragma unroll
-        for (int i = 0; i < N; i++)
-            if (first + i * by < end && !all_tagged(x[i], tag)) x[i] = load_volatile(p.x + (first + i * by) * 128 + lane * 4), missing = true;
-    }
-    __syncwarp();
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-        if (first + i * by >= end) break;
-        float v[4] = {value_of(x[i].x), value_of(x[i].y), value_of(x[i].z), value_of(x[i].w)};
-        if (p.norm) {
-            squares += v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + v[3] * v[3];
-            v[0] *= from_bf16(weight[i].x), v[1] *= value_of(weight[i].x), v[2] *= from_bf16(weight[i].y), v[3] *= value_of(weight[i].y);
+        for (int i = 0; i < N; i++) {
+            if (first + i * by >= end) break;
+            const int place = (first + i * by) * 128 + (threadIdx.x & 31) * 4;
+            if (p.norm) weight[i] = __ldg((const uint2*)(p.norm + place));
+            if (p.x_from < 0) {  // the embedding's row, for which nobody waits
+                const u32 tag = block.tag(p.x_from);
+                const uint2 pairs = __ldg((const uint2*)(block.row + place));
+                x[i] = make_uint4(pairs.x << 16 | tag, pairs.x & 0xFFFF0000 | tag, pairs.y << 16 | tag, pairs.y & 0xFFFF0000 | tag);
+            } else
+                x[i] = load_volatile(p.x + place);
         }
-        store_group<KIND>(input, first + i * by, v, rest);
     }
-    return squares;
-}
+    // Wait for all at once, since each look at them takes long; multiply them by the norm's weights, and store them.
+    // Returns the lane's sum of squares.
+    template <int KIND> __device__ __forceinline__ float store(const Phase& p, const Input& input) {
+        const u32 tag = block.tag(p.x_from), rest = p.norm ? (u32)p.k * 2 : 0;
+        float squares = 0;
+        for (bool missing = true; missing;) {
+            missing = false;
+#pragma unroll
+            for (int i = 0; i < N; i++)
+                if (first + i * by < end && !all_tagged(x[i], tag))
+                    x[i] = load_volatile(p.x + (first + i * by) * 128 + (threadIdx.x & 31) * 4), missing = true;
+        }
+        __syncwarp();
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            if (first + i * by >= end) break;
+            float v[4] = {value_of(x[i].x), value_of(x[i].y), value_of(x[i].z), value_of(x[i].w)};
+            if (p.norm) {
+                squares += v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + v[3] * v[3];
+                v[0] *= from_bf16(weight[i].x), v[1] *= value_of(weight[i].x), v[2] *= from_bf16(weight[i].y), v[3] *= value_of(weight[i].y);
+            }
+            store_group<KIND>(input, first + i * by, v, rest);
+        }
+        return squares;
+    }
+};
 
 // A warp's sum of the squares of its inputs.
 __device__ __forceinline__ void keep_squares(int index, int warp, float squares) {
@@ -462,14 +483,15 @@ __device__ __forceinline__ void multiply(
         } else if (KIND == INT4) {
             const u32 at = input.at + whole * 256 + input_at;
             const uint4 x = lds(at), y = lds(at + 128);
-            constexpr u32 M = 0x0F0F0F0F;
-            int other[4] = {};
-            mma_bytes(sums[j], a[j].x & M, b[j].x & M, a[j].x >> 4 & M, b[j].x >> 4 & M, x.x, x.y);
-            mma_bytes(other, a[j].y & M, b[j].y & M, a[j].y >> 4 & M, b[j].y >> 4 & M, x.z, x.w);
-            mma_bytes(sums[j], a[j].z & M, b[j].z & M, a[j].z >> 4 & M, b[j].z >> 4 & M, y.x, y.y);
-            mma_bytes(other, a[j].w & M, b[j].w & M, a[j].w >> 4 & M, b[j].w >> 4 & M, y.z, y.w);
+            // Upper nibbles stay where they are: 16 times the value.
+            constexpr u32 L = 0x0F0F0F0F, U = 0xF0F0F0F0;
+            int upper[4] = {};
+            mma_unsigned(sums[j], a[j].x & L, b[j].x & L, a[j].y & L, b[j].y & L, x.x, x.z);
+            mma_unsigned(upper, a[j].x & U, b[j].x & U, a[j].y & U, b[j].y & U, x.y, x.w);
+            mma_unsigned(sums[j], a[j].z & L, b[j].z & L, a[j].w & L, b[j].w & L, y.x, y.z);
+            mma_unsigned(upper, a[j].z & U, b[j].z & U, a[j].w & U, b[j].w & U, y.y, y.w);
 #pragma unroll
-            for (int i = 0; i < 4; i++) sums[j][i] += other[i];
+            for (int i = 0; i < 4; i++) sums[j][i] = 16 * sums[j][i] + upper[i];
         } else {
             uint4 x = {}, y = {};
             // NVFP4: groups of 16 end inside a fragment; pairs of columns take the inputs of either half, zeros elsewhere.
@@ -532,42 +554,47 @@ __device__ __forceinline__ void product(const Phase& p, Ring& ring, int index) {
     const Input input = {ring.inputs_at() + (u32)p.input_at, p.early ? NARROW : 0};
     sync_workers();  // All warps have finished with the last phase's input.
     if (first < n) {
-        const float squares = prepare_groups<KIND, 2>(p, input, (int)p.early + warp, WARPS, k / 128);
+        Groups<2> mine = {(int)p.early + warp, WARPS, k / 128};
+        mine.load(p);
+        const float squares = mine.store<KIND>(p, input);
         if (normed) keep_squares(index, warp, squares);
     }
     if (p.early) wait_barrier(shared_at(&block.prepared), ring.wide_inputs & 1);
     sync_workers();
-    int next_team = 0;  // which takes the next stage
-    for (int out = first; out < n; out += by, ring.tiles++) {
-        float low = 0, high = 0, c[2][4] = {};
-        bool takes_part = false;
-        for (int at = 0; at < width; at += CHUNK) {
-            if (next_team == team) {
-                takes_part = true;
-                wait_barrier(ring.loaded(), ring.parity);
-                multiply<KIND>(normed, k, input, ring.at(), ring.scales_at(), at / SEGMENT, low, high, c);
-                __syncwarp();
-                if (lane == 0) arrive(ring.freed());
-            }
-            ring.next();
-            next_team = next_team + 1 & TEAMS - 1;
+    const int chunks = width / CHUNK, teams = min(chunks, TEAMS), tiles = first < n ? (n - first + by - 1) / by : 0;
+    // The team's own stages: every fourth one, of each tile those at team, team + 4, ... after the first stage of all tiles.
+    int tile = 0, chunk = team;
+    ring.skip(team);
+    while (chunk >= chunks) chunk -= chunks, tile++;
+    float low = 0, high = 0, c[2][4] = {};
+    while (tile < tiles) {
+        wait_barrier(ring.loaded(), ring.parity);
+        multiply<KIND>(normed, k, input, ring.at(), ring.scales_at(), chunk * SEGMENTS, low, high, c);
+        __syncwarp();
+        if (lane == 0) arrive(ring.freed());
+        ring.skip(TEAMS);
+        chunk += TEAMS;
+        if (chunk < chunks) continue;
+        if (KIND == BF16) {
+            low = c[0][0] + c[1][0], high = c[0][2] + c[1][2];
+            if (normed) low += c[0][1] + c[1][1], high += c[0][3] + c[1][3];
+#pragma unroll
+            for (int i = 0; i < 4; i++) c[0][i] = c[1][i] = 0;
         }
-        const u32 slot = ring.tiles % TILES;
-        if (takes_part) {
-            if (KIND == BF16) {
-                low = c[0][0] + c[1][0], high = c[0][2] + c[1][2];
-                if (normed) low += c[0][1] + c[1][1], high += c[0][3] + c[1][3];
-            }
-            if (KIND >= INT4) {
-                low += __shfl_xor_sync(~0u, low, 1), high += __shfl_xor_sync(~0u, high, 1);
-                low += __shfl_xor_sync(~0u, low, 2), high += __shfl_xor_sync(~0u, high, 2);
-            }
-            wait_barrier(shared_at(block.taken + slot), ring.tiles / TILES & 1 ^ 1);
-            if (part < 2) block.sums[slot][warp][line + 8 * part] = part ? high : low;
-            __syncwarp();
+        if (KIND >= INT4) {
+            low += __shfl_xor_sync(~0u, low, 1), high += __shfl_xor_sync(~0u, high, 1);
+            low += __shfl_xor_sync(~0u, low, 2), high += __shfl_xor_sync(~0u, high, 2);
         }
-        if (lane == 0) arrive(shared_at(block.done + slot));
+        const u32 slot = (ring.tiles + tile) % TILES;
+        wait_barrier(shared_at(block.taken + slot), (ring.tiles + tile) / TILES & 1 ^ 1);
+        if (part < 2) block.sums[slot][warp][line + 8 * part] = part ? high : low;
+        __syncwarp();
+        if (lane == 0) arrive(shared_at(block.done + slot), SHARES / teams);
+        low = high = 0;
+        while (chunk >= chunks) chunk -= chunks, tile++;
     }
+    ring.tiles += tiles;
+    ring.back((tile - tiles) * chunks + chunk);  // where all teams begin the next phase
     if (p.early) {
         ring.wide_inputs++;
         __syncwarp();
@@ -583,8 +610,16 @@ __device__ __forceinline__ void prepare_early(const Phase& p, const Ring& ring, 
     const Input input = {ring.inputs_at() + (u32)p.input_at, NARROW};
     wait_barrier(shared_at(&block.input_free), ring.wide_inputs & 1 ^ 1);
     float squares = 0;
-    if (p.first() * step < p.n)
-        for (int first = 4 * preparer; first < early; first += 4 * PREPARERS) squares += prepare_groups<KIND, 4>(p, input, first, 1, early);
+    if (p.first() * step < p.n) {
+        Groups<4> now, next = {4 * preparer, 1, early};
+        next.load(p);
+        while (next.first < early) {
+            now = next;
+            next.first += 4 * PREPARERS;
+            next.load(p);
+            squares += now.store<KIND>(p, input);
+        }
+    }
     if (p.norm) keep_squares(index, WARPS + preparer, squares);
     __syncwarp();
     if ((threadIdx.x & 31) == 0) arrive(shared_at(&block.prepared));
@@ -804,7 +839,7 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
         block.row = embedding + *token * hidden, block.count = count, block.epoch = (u32)counters[0] * count + 1;
         for (int i = 0; i < stages; i++) start_barrier(block.full + i, 1), start_barrier(block.empty + i, TEAM_WARPS);
         start_barrier(&block.prepared, PREPARERS), start_barrier(&block.input_free, WARPS);
-        for (int i = 0; i < TILES; i++) start_barrier(block.done + i, WARPS), start_barrier(block.taken + i, 1);
+        for (int i = 0; i < TILES; i++) start_barrier(block.done + i, TEAM_WARPS * SHARES), start_barrier(block.taken + i, 1);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     }
