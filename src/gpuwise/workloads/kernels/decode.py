@@ -42,12 +42,12 @@ doubts: dict[tuple[object, ...], str] = {}
 # The fields of a phase in the order of `step.cu`, each a word of 64 bits.
 PHASE = (
     "kind", "n", "k", "gated", "w", "scale", "zero", "x", "norm", "residual", "y", "part", "each", "splits",
-    "eps", "first_block", "x_from", "residual_from", "keys", "values",
+    "eps", "first_block", "x_from", "residual_from", "keys", "values", "input_at", "early",
 )  # fmt: skip
-# Of `step.cu`: the kind of an attention phase, threads of a block; rows of a tile; bytes of a stage, of the
-# scratch before the input, of barriers and alignment to a kilobyte, of all shared memory.
-ATTENTION, THREADS = 6, 17 * 32
-ROWS, STAGE, BEFORE, AFTER, SHARED = 16, 16384, 12864, 1216, 231936
+# Of `step.cu`: the kind of an attention phase, workers and all threads of a block; rows of a tile; bytes of a stage, and
+# of stages and inputs, the most that its other shared memory leaves; bytes that attention works in.
+ATTENTION, WARPS, THREADS = 6, 16, 20 * 32
+ROWS, STAGE, SHARED, ATTENDING = 16, 16384, 216064, 6400
 # Size of a head and tokens of a part of a cache; widest input, most query heads of a key head.
 PART, WIDEST, QUERIES = 128, 14336, 8
 # Bytes of scales and of zero points beside a stage.
@@ -383,7 +383,7 @@ class WholeStep:
         self.programs = torch.cuda.get_device_properties(device).multi_processor_count
         self.held: list[Tensor] = []
         self.rows: list[list[int]] = []
-        self.turn, self.beside, self.room = 0, 0, 0
+        self.turn, self.beside, self.narrow, self.wide, self.alone = 0, 0, ATTENDING, 0, 0
         _, shared, tokens, size = caches[0][0].shape
         hidden, width, inner = _sizes(blocks[0], caches[0][0])
         # Words of a number and the tag of its phase.
@@ -407,12 +407,15 @@ class WholeStep:
             self._product(middle, x, stored(block.feed_forward.gate_up), block.norm2.weight, norm)
             self._product(x, middle, stored(block.feed_forward.down), add=2)
         self._product(self.logits, x, (head[0],), head[1], norm)
+        for row in self.rows:
+            if row[-1]:  # Wide inputs have room of their own, since they are prepared early.
+                row[-2] = self.narrow
         self.phases = torch.tensor(self.rows, dtype=torch.int64, device=device)
         self.counters = torch.zeros(16 + len(self.rows), dtype=torch.int32, device=device)
-        other = BEFORE + self.room + AFTER
-        self.stages = min(STAGES, (SHARED - other) // (STAGE + self.beside + 16))
-        self.bytes = self.stages * (STAGE + self.beside + 16) + other
-        self.kernel = _compiled(device)
+        room = max(self.narrow + self.wide, self.alone)
+        self.stages = min(STAGES, (SHARED - room) // (STAGE + self.beside))
+        self.bytes = self.stages * (STAGE + self.beside) + room
+        self.kernel = _compiled(device, stored(blocks[0].attention.qkv)[3])
 
     def _phase(self, tiles: int, **fields: int | Tensor | None) -> None:
         """A row of the table of phases, which holds tensors by their addresses. Its input is what the phase
@@ -432,7 +435,14 @@ class WholeStep:
         n, k = y.numel(), x.numel()
         halves = len(weight) // n  # two with a gate
         # A bf16 input that is normed is in shared memory in two parts.
-        self.room = max(self.room, k * (4 if kind is None and norm is not None else 2))
+        room = k * (4 if kind is None and norm is not None else 2)
+        early = max(0, k // PART - 2 * WARPS)
+        if early:
+            self.wide = max(self.wide, room)
+        elif y is self.logits:  # The last phase leaves nothing to be prepared.
+            self.alone = room
+        else:
+            self.narrow = max(self.narrow, room)
         self.beside = max(self.beside, sum(BESIDE.get(kind, (0,))))
         if kind in BESIDE:
             scale = _map(scale.view(torch.uint8), BESIDE[kind][0] // ROWS, halves)
@@ -442,12 +452,13 @@ class WholeStep:
             triton.cdiv(n * halves, ROWS), kind=0 if kind is None else KINDS[kind], n=n, k=k,
             gated=halves == 2, w=_rows(weight, ROWS, halves), scale=scale, zero=zero, x=x, norm=norm, y=y,
             eps=eps, residual=y if add else None, residual_from=len(self.rows) - add if add else -1,
+            early=early,
         )  # fmt: skip
 
     def __call__(self, tokens: Tensor, position: Tensor) -> Tensor:
         table, rows = self.table, self.embedding
         inputs = (self.phases, len(self.rows), self.counters, position, table, table.stride(0), tokens, rows)
-        room = (rows.shape[1], self.beside, self.stages, IN_FLIGHT, BEFORE + self.room)
+        room = (rows.shape[1], self.beside, self.stages, IN_FLIGHT)
         self.kernel((self.programs, 1, 1), (THREADS, 1, 1), [*inputs, *room], shared_mem=self.bytes)
         return self.logits
 
@@ -520,8 +531,9 @@ def _rows(x: Tensor, rows: int, halves: int) -> Tensor:
 
 
 @once
-def _compiled(device: torch.device) -> Any:
+def _compiled(device: torch.device, kind: Precision) -> Any:
     source = files("gpuwise.workloads.kernels").joinpath("step.cu").read_text(encoding="utf-8")
+    source = f"#define FORMAT {KINDS[kind]}\n" + source
     # torch looks for the headers of a toolkit, which `step.cu` does without.
     with torch.cuda.device(device), mock.patch("torch.utils.cpp_extension.include_paths", return_value=[]):
         kernel = torch.cuda._compile_kernel(source, "decode_step")

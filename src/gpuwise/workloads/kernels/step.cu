@@ -1,8 +1,8 @@
 // One decoding step of a language model for one sequence as a single persistent kernel, for Hopper (sm_90).
 //
 // Launch: one block per multiprocessor, all resident at once, since blocks wait for each other. A block has 16 worker
-// warps and one warp of which a single thread, the loader, works. `kernels.decode.WholeStep` builds the table of
-// phases and launches.
+// warps, a loader, of which a single thread works, a finisher of tiles and two preparers of wide inputs.
+// `kernels.decode.WholeStep` builds the table of phases and launches.
 //
 // Phases: each matrix product (with the norm of its input, its gate or its residual sum) and each attention is a phase.
 // Its tiles are dealt to the blocks in turn: of a product 16 rows of weights (with a gate 8 of each half), of attention
@@ -21,9 +21,10 @@
 //
 // A stage of a product: 1,024 bytes of each of 16 rows, as 8 boxes of 16 x 128 bytes in TMA's 128-byte swizzle (piece
 // i of 16 bytes of row r is at i ^ r % 8), with scales and zero points beside it. Four teams of four warps take the
-// stages in turn; each warp multiplies four segments of 64 bytes of all 16 rows by tensor cores (mma). One warp adds
+// stages in turn; each warp multiplies four segments of 64 bytes of all 16 rows by tensor cores (mma). The finisher adds
 // the 16 warps' sums of a tile, applies row scale, norm, gate and residual, and writes the results. The sums of up to
-// TILES tiles are kept, one `done` mbarrier each, so that warps need not wait for each other at each tile.
+// TILES tiles are kept, two mbarriers each: `done` completes when they are written, `taken` when they are read. So no
+// worker waits for another one within a phase.
 //
 // Numbers: bf16 weights by bf16 mma; FP8 as fp16. Integers and four-bit floats (twice their value plus 12) are bytes
 // for integer mma: each group of 128 inputs is scaled to 16-bit integers by its largest magnitude (`unit`) and split
@@ -40,12 +41,16 @@ typedef unsigned long long u64;
 constexpr int WARPS = 16, THREADS = 32 * WARPS;  // without the loader's warp
 constexpr int TEAMS = 4, TEAM_WARPS = WARPS / TEAMS;
 constexpr int TILES = 8;  // tiles whose sums are kept: warps may be this far apart
+constexpr int SHARES = 12;  // of a team's warp, if no other team has a part of a tile: 12, 6, 4 or 3 make 48 of 4 warps or more
 constexpr int ROWS = 16, CHUNK = 1024, STAGE = ROWS * CHUNK, SEGMENT = 64, SEGMENTS = CHUNK / SEGMENT;
 constexpr int WARP_SEGMENTS = SEGMENTS / TEAM_WARPS;  // of one stage
+constexpr int PREPARERS = 2, OTHERS = 2 + PREPARERS;  // warps
+constexpr int NARROW = 2 * WARPS, MOST_GROUPS = 7 * WARPS;  // groups of 128 inputs: what workers prepare, what there may be
+constexpr int MOST_STAGES = 12;
 constexpr int HEAD = 128, TOKENS = STAGE / HEAD / 2, QUERIES = 8;  // head size, tokens of a stage, most query heads of a key head
 enum { BF16, INT8, FP8, INT4, MXFP4, NVFP4, ATTENTION };
 
-// A row of the table of phases, as `WholeStep._phase` writes it: 20 words of 64 bits.
+// A row of the table of phases, as `WholeStep._phase` writes it: 22 words of 64 bits.
 // `w` is a tensor map. In formats with a scale per group so is `scale`, of int4 also `zero`. INT8 and FP8 have one fp32
 // `scale` per row; `zero` of four-bit floats is the table of their values.
 struct Phase {
@@ -61,6 +66,7 @@ struct Phase {
     long long first_block;  // takes the first tile; the next ones go round
     long long x_from, residual_from;  // the phases whose results these are; -1: rows of the embedding, bf16
     u16 *keys, *values;
+    long long input_at, early;  // where in shared memory the input goes, how many groups of it the preparers prepare
     __device__ void read(const Phase* from) {
         long long* to = (long long*)this;
 #pragma unroll
@@ -72,20 +78,46 @@ struct Phase {
     }
 };
 
-// The ring of stages by addresses in shared memory, and a thread's own place in it.
-struct Ring {
-    u32 stages, scales, full, empty, done, scale_bytes, count, slot, parity, tiles;
-    __device__ u32 at() const { return stages + slot * STAGE; }
-    __device__ u32 scales_at() const { return scales + slot * scale_bytes; }  // and zero points
-    __device__ u32 loaded() const { return full + 8 * slot; }
-    __device__ u32 freed() const { return empty + 8 * slot; }
-    __device__ void next() {
-        if (++slot == count) slot = 0, parity ^= 1;
-    }
+// Shared memory of a block beside its stages and the input.
+struct Block {
+    u64 full[MOST_STAGES], empty[MOST_STAGES], done[TILES], taken[TILES];
+    u64 prepared, input_free;             // the preparers' part of a wide input: it is there, it has been used
+    float sums[TILES][WARPS][ROWS];       // of a tile's rows, by each warp
+    float squares[2][WARPS + PREPARERS];  // of the input, for the norm; of this phase and of the last one
+    float unit[NARROW + MOST_GROUPS];     // of each 128 inputs, narrow and wide ones
+    int input_sum[8 * (NARROW + MOST_GROUPS)];  // of the inputs that share a scale
+    Phase phases[3];                      // of the table: this one, the next, and one that a slow warp may still read
+    const u16* row;                       // of the embedding
+    int count;                            // of phases
+    u32 epoch;                            // the number of the step's first tag
+    __device__ u32 tag(long long phase) const { return epoch + (u32)phase & 0xFFFF; }
 };
+__shared__ Block block;
+extern __shared__ __align__(1024) u8 memory[];  // stages, their scales, the input
 
 __device__ __forceinline__ u32 shared_at(const void* p) { return (u32)__cvta_generic_to_shared(p); }
 
+// A thread's own place in the ring of stages, and in the tiles of all phases.
+struct Ring {
+    u32 count, scale_bytes, slot, parity, tiles, wide_inputs;
+    __device__ u32 at() const { return shared_at(memory) + slot * STAGE; }
+    __device__ u32 scales_at() const { return shared_at(memory) + count * STAGE + slot * scale_bytes; }  // and zero points
+    __device__ u32 inputs_at() const { return shared_at(memory) + count * (STAGE + scale_bytes); }
+    __device__ u32 loaded() const { return shared_at(block.full + slot); }
+    __device__ u32 freed() const { return shared_at(block.empty + slot); }
+    __device__ void next() { skip(1); }
+    __device__ void skip(u32 by) {
+        if ((slot += by) >= count) slot -= count, parity ^= 1;
+    }
+    __device__ void back(u32 by) {
+        if (slot < by) slot += count, parity ^= 1;
+        slot -= by;
+    }
+};
+
+__device__ __forceinline__ void start_barrier(u64* barrier, int arrivals) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(shared_at(barrier)), "r"(arrivals) : "memory");
+}
 __device__ __forceinline__ void wait_barrier(u32 barrier, u32 parity) {
     u32 done = 0;
     while (!done) {
@@ -96,6 +128,9 @@ __device__ __forceinline__ void wait_barrier(u32 barrier, u32 parity) {
 }
 __device__ __forceinline__ void arrive(u32 barrier) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" :: "r"(barrier) : "memory");
+}
+__device__ __forceinline__ void arrive(u32 barrier, u32 times) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" :: "r"(barrier), "r"(times) : "memory");
 }
 __device__ __forceinline__ void sync_workers() { asm volatile("bar.sync 1, %0;" :: "n"(THREADS) : "memory"); }
 
@@ -120,6 +155,9 @@ __device__ __forceinline__ uint4 transposed(u32 at) {
 __device__ __forceinline__ u32 lds32(u32 at) {
     u32 v; asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at)); return v;
 }
+__device__ __forceinline__ float2 lds_pair(u32 at) {
+    float2 v; asm volatile("ld.shared.v2.f32 {%0,%1}, [%2];" : "=f"(v.x), "=f"(v.y) : "r"(at)); return v;
+}
 __device__ __forceinline__ u32 lds16(u32 at) {
     u16 v; asm volatile("ld.shared.u16 %0, [%1];" : "=h"(v) : "r"(at)); return v;
 }
@@ -130,16 +168,16 @@ __device__ __forceinline__ void sts32(u32 at, u32 v) { asm volatile("st.shared.u
 __device__ __forceinline__ void sts16(u32 at, u32 v) {
     asm volatile("st.shared.u16 [%0], %1;" :: "r"(at), "h"((u16)v));
 }
+__device__ __forceinline__ void sts8(u32 at, u32 v) { asm volatile("st.shared.u8 [%0], %1;" :: "r"(at), "r"(v)); }
 __device__ __forceinline__ void sts64(u32 at, u32 a, u32 b) {
     asm volatile("st.shared.v2.u32 [%0], {%1,%2};" :: "r"(at), "r"(a), "r"(b));
 }
 // Words of a value and its tag, written by other blocks: `volatile` reads and writes the L2.
-__device__ __forceinline__ u32 wait_for_word(const u32* p, u32 tag) {
-    u32 v;
-    do {
-        asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
-    } while ((v ^ tag) & 0xFFFF);
-    return v;
+__device__ __forceinline__ u32 load_word(const u32* p) {
+    u32 v; asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory"); return v;
+}
+__device__ __forceinline__ void store_word(u32* p, u32 v) {
+    asm volatile("st.volatile.global.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory");
 }
 __device__ __forceinline__ uint4 load_volatile(const void* p) {
     uint4 v;
@@ -164,6 +202,10 @@ __device__ __forceinline__ u32 pair_fp16(float low, float high) {
 
 __device__ __forceinline__ void mma_bytes(int* c, u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
     asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+        : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+__device__ __forceinline__ void mma_unsigned(int* c, u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
         : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 __device__ __forceinline__ void mma_bf16(float* c, u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
@@ -244,14 +286,6 @@ __device__ __forceinline__ void load_cache(const Phase& p, Loader& loader) {
     }
 }
 
-// Transpose the 4 x 4 bytes of four lanes, whose numbers differ by 8 and 16.
-__device__ __forceinline__ u32 transpose_bytes(u32 v, int lane) {
-    const bool upper = lane & 16, odd = lane & 8;
-    u32 got = __shfl_xor_sync(~0u, __byte_perm(v, 0, upper ? 0x4410 : 0x4432), 16);
-    v = __byte_perm(v, got, upper ? 0x3254 : 0x5410);
-    got = __shfl_xor_sync(~0u, __byte_perm(v, 0, odd ? 0x4420 : 0x4431), 8);
-    return __byte_perm(v, got, odd ? 0x3514 : 0x5240);
-}
 // Interleave the bytes of two lanes whose numbers differ by `by`; the lower lane gets the first half.
 __device__ __forceinline__ u32 interleave_bytes(u32 v, int lane, int by) {
     const bool second = lane & by;
@@ -259,132 +293,126 @@ __device__ __forceinline__ u32 interleave_bytes(u32 v, int lane, int by) {
     return __byte_perm(v, got, second ? 0x3524 : 0x5140);
 }
 
-struct Scratch { u32 x, unit, sum, partial, squares; };
+__device__ __forceinline__ float2 wide_bf16(u32 pair) { return make_float2(from_bf16(pair), __uint_as_float(pair & 0xFFFF0000)); }
 
-// Wait for N groups of 128 inputs, convert them, and store them in shared memory in the order of mma fragments. A lane
-// has four inputs of each group. `plain`: the embedding's row in bf16, for which nobody waits. Returns the lane's sum of
-// squares, of the norm.
-template <int KIND, int N>
-__device__ __forceinline__ float prepare_groups(const Phase& p, const Scratch& scratch, const u16* plain, u32 tag, int first, bool begins) {
+// Where the input of a product is in shared memory, and its first group among the units.
+struct Input { u32 at; int base; };
+
+// Store a group of 128 inputs, of which a lane has four side by side, in the order of mma fragments.
+template <int KIND>
+__device__ __forceinline__ void store_group(const Input& input, int group, const float* v, u32 rest) {
     const int lane = threadIdx.x & 31;
-    const bool normed = p.norm;
-    uint2 weight[N];
-    float v[N][4];
-    float squares = 0;
-    if (normed)
-#pragma unroll
-        for (int i = 0; i < N; i++)
-            asm volatile("ld.global.nc.v2.u32 {%0,%1}, [%2];" : "=r"(weight[i].x), "=r"(weight[i].y)
-                         : "l"(p.norm + (first + i * WARPS) * 128 + lane * 4));
-    if (plain) {
-#pragma unroll
-        for (int i = 0; i < N; i++) {
-            const uint2 x = *(const uint2*)(plain + (first + i * WARPS) * 128 + lane * 4);
-            v[i][0] = from_bf16(x.x), v[i][1] = from_bf16(x.x >> 16), v[i][2] = from_bf16(x.y), v[i][3] = from_bf16(x.y >> 16);
-        }
-    } else {
-        const u32* from = p.x + first * 128 + lane * 4;
-        uint4 x[N];
-#pragma unroll
-        for (int i = 0; i < N; i++) x[i] = load_volatile(from + i * WARPS * 128);
-#pragma unroll
-        for (int i = 0; i < N; i++) {
-            while (!all_tagged(x[i], tag)) {
-                x[i] = load_volatile(from + i * WARPS * 128);
-            }
-            v[i][0] = value_of(x[i].x), v[i][1] = value_of(x[i].y), v[i][2] = value_of(x[i].z), v[i][3] = value_of(x[i].w);
-        }
-    }
-    if (begins) sync_workers();  // All warps have finished with the last phase's input.
-    float most[N];
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-        if (normed) {
-            squares += v[i][0] * v[i][0] + v[i][1] * v[i][1] + v[i][2] * v[i][2] + v[i][3] * v[i][3];
-            v[i][0] *= from_bf16(weight[i].x), v[i][1] *= from_bf16(weight[i].x >> 16);
-            v[i][2] *= from_bf16(weight[i].y), v[i][3] *= from_bf16(weight[i].y >> 16);
-        }
-        const float most4 = fmaxf(fmaxf(fabsf(v[i][0]), fabsf(v[i][1])), fmaxf(fabsf(v[i][2]), fabsf(v[i][3])));
-        most[i] = KIND == BF16 ? 0 : fmaxf(__uint_as_float(__reduce_max_sync(~0u, __float_as_uint(most4))), 1e-25f);
-    }
     // Which lane multiplies by these inputs, with which word of its fragment (of 4 bits also which half of the word).
     int part = lane & 3, piece = lane >> 3, half = lane >> 2 & 1;
-    if (KIND == INT4) part = lane >> 3, piece = lane & 3;
     if (KIND == NVFP4) part = (lane >> 2 & 1) * 2 + (lane & 1), half = lane >> 1 & 1;
     u32 place = part * 16 + (piece >> 1) * 128 + (piece & 1) * 8 + half * 4;
     if (KIND == INT8) place = part * 16 + (lane >> 4) * 128 + (lane >> 2 & 3) * 4;
     if (KIND == FP8) place = part * 16 + (lane >> 4) * 128 + (lane >> 3 & 1) * 64 + (lane >> 2 & 1) * 8;
     if (KIND == BF16) place = (lane >> 3) * 64 + (lane & 1) * 32 + (lane >> 1 & 3) * 4;
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-        const int group = first + i * WARPS;
-        const u32 at = scratch.x + group * 256 + place;
-        if (KIND == BF16) {
-            // Normed inputs are split into two bf16, value and rounding error, for odd columns of the mma.
-            const u32 a = pair_bf16(v[i][0], v[i][1]), b = pair_bf16(v[i][2], v[i][3]);
-            sts32(at, a), sts32(at + 16, b);
-            if (normed) {
-                const u32 rest = at + (u32)p.k * 2;
-                sts32(rest, pair_bf16(v[i][0] - from_bf16(a), v[i][1] - from_bf16(a >> 16)));
-                sts32(rest + 16, pair_bf16(v[i][2] - from_bf16(b), v[i][3] - from_bf16(b >> 16)));
-            }
-            continue;
+    // A word of its weights has four that are 32 apart in its bytes.
+    if (KIND == INT4) place = (lane >> 1 & 1) * 128 + (lane & 1) * 8 + (lane >> 2 & 1) * 4 + (lane >> 3);
+    const u32 at = input.at + group * 256 + place;
+    if (KIND == BF16) {
+        // Normed inputs are split into two bf16, value and rounding error (`rest` bytes on), for odd columns of the mma.
+        const u32 a = pair_bf16(v[0], v[1]), b = pair_bf16(v[2], v[3]);
+        sts32(at, a), sts32(at + 16, b);
+        if (rest) {
+            sts32(at + rest, pair_bf16(v[0] - from_bf16(a), v[1] - from_bf16(a >> 16)));
+            sts32(at + rest + 16, pair_bf16(v[2] - from_bf16(b), v[3] - from_bf16(b >> 16)));
         }
-        if (KIND == FP8) {
-            const u32 power = __float_as_uint(most[i]) & 0x7F800000;  // the power of two below it
-            const float inverse = __uint_as_float(0x7F000000 - power);
-            sts64(at, pair_fp16(v[i][0] * inverse, v[i][2] * inverse), pair_fp16(v[i][1] * inverse, v[i][3] * inverse));
-            // `even` and `odd` give weights times 2^-8.
-            if (lane == 0) sts32(scratch.unit + group * 4, power + (8 << 23));
-            continue;
-        }
-        const float inverse = __fdividef(32512.0f, most[i]);
-        int whole[4];
+        return;
+    }
+    const float most4 = fmaxf(fmaxf(fabsf(v[0]), fabsf(v[1])), fmaxf(fabsf(v[2]), fabsf(v[3])));
+    const float most = fmaxf(__uint_as_float(__reduce_max_sync(~0u, __float_as_uint(most4))), 1e-25f);
+    if (KIND == FP8) {
+        const u32 power = __float_as_uint(most) & 0x7F800000;  // the power of two below it
+        const float inverse = __uint_as_float(0x7F000000 - power);
+        sts64(at, pair_fp16(v[0] * inverse, v[2] * inverse), pair_fp16(v[1] * inverse, v[3] * inverse));
+        // `even` and `odd` give weights times 2^-8.
+        if (lane == 0) block.unit[input.base + group] = __uint_as_float(power + (8 << 23));
+        return;
+    }
+    const float inverse = __fdividef(32512.0f, most);
+    u32 whole[4];  // its lower 16 bits
 #pragma unroll
-        for (int j = 0; j < 4; j++) whole[j] = __float2int_rn(v[i][j] * inverse);
-        // The lower byte is signed, so the upper one is rounded to nearest.
+    for (int j = 0; j < 4; j++) whole[j] = __float_as_uint(__fmaf_rn(v[j], inverse, 12582912.0f));
+    // The lower byte is signed, so the upper one is rounded to nearest.
+    if (KIND == INT4) {
+#pragma unroll
+        for (int j = 0; j < 4; j++) sts8(at + j * 16, whole[j] + 128 >> 8), sts8(at + j * 16 + 64, whole[j]);
+    } else {
         u32 high = __byte_perm(__byte_perm(whole[0] + 128, whole[1] + 128, 0x51),
                                __byte_perm(whole[2] + 128, whole[3] + 128, 0x51), 0x5410);
         u32 low = __byte_perm(__byte_perm(whole[0], whole[1], 0x40), __byte_perm(whole[2], whole[3], 0x40), 0x5410);
-        if (KIND == INT4) high = transpose_bytes(high, lane), low = transpose_bytes(low, lane);
         if (KIND == MXFP4) high = interleave_bytes(high, lane, 4), low = interleave_bytes(low, lane, 4);
         if (KIND == NVFP4) high = interleave_bytes(high, lane, 2), low = interleave_bytes(low, lane, 2);
         sts32(at, high), sts32(at + 64, low);
-        if (lane == 0) sts32(scratch.unit + group * 4, __float_as_uint(most[i] * (1.0f / 32512.0f)));
-        // Sums of the inputs that share a scale: zero points, and the 12 of E2M1, are subtracted by them.
-        int sum = whole[0] + whole[1] + whole[2] + whole[3];
-        if (KIND == INT4) {
-            sum = __reduce_add_sync(~0u, sum);
-            if (lane == 0) sts32(scratch.sum + group * 4, sum);
-        } else if (KIND != INT8) {
-            constexpr int TOGETHER = KIND == MXFP4 ? 8 : 4;
-#pragma unroll
-            for (int by = 1; by < TOGETHER; by *= 2) sum += __shfl_xor_sync(~0u, sum, by);
-            if (lane % TOGETHER == 0) sts32(scratch.sum + (group * (32 / TOGETHER) + lane / TOGETHER) * 4, sum);
-        }
     }
-    return squares;
+    // Products of INT4 come out 16 times as large.
+    if (lane == 0) block.unit[input.base + group] = most * (KIND == INT4 ? 1.0f / 16 / 32512 : 1.0f / 32512);
+    if (KIND == INT8) return;
+    // Sums of the inputs that share a scale: zero points, and the 12 of E2M1, are subtracted by them.
+    int sum = (whole[0] + whole[1] + whole[2] + whole[3] - 4 * 0x4B400000u) * (KIND == INT4 ? 16 : 1);
+    constexpr int TOGETHER = KIND == INT4 ? 32 : KIND == MXFP4 ? 8 : 4;
+    if (KIND == INT4) sum = __reduce_add_sync(~0u, sum);
+    else
+#pragma unroll
+        for (int by = 1; by < TOGETHER; by *= 2) sum += __shfl_xor_sync(~0u, sum, by);
+    if (lane % TOGETHER == 0) block.input_sum[8 * input.base + (group * 32 + lane) / TOGETHER] = sum;
 }
 
-template <int KIND>
-__device__ __forceinline__ void prepare_input(const Phase& p, const Scratch& scratch, const u16* plain, u32 tag) {
-    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, groups = (int)p.k / 128;
-    float squares = 0;
-    if (groups == 7 * WARPS)
-        squares = prepare_groups<KIND, 7>(p, scratch, plain, tag, warp, true);
-    else if (groups % (2 * WARPS) == 0)
-        for (int first = warp; first < groups; first += 2 * WARPS)
-            squares += prepare_groups<KIND, 2>(p, scratch, plain, tag, first, first == warp);
-    else {
-        sync_workers();
-        for (int first = warp; first < groups; first += WARPS)
-            squares += prepare_groups<KIND, 1>(p, scratch, plain, tag, first, false);
-    }
-    if (p.norm) {
+// Groups first, first + by, ... of an input before `end`, N at most: four inputs a lane, and the norm's weights.
+template <int N>
+struct Groups {
+    int first, by, end;
+    uint4 x[N];
+    uint2 weight[N];
+    __device__ __forceinline__ void load(const Phase& p) {
 #pragma unroll
-        for (int by = 16; by; by /= 2) squares += __shfl_xor_sync(~0u, squares, by);
-        if (lane == 0) sts32(scratch.squares + warp * 4, __float_as_uint(squares));
+        for (int i = 0; i < N; i++) {
+            if (first + i * by >= end) break;
+            const int place = (first + i * by) * 128 + (threadIdx.x & 31) * 4;
+            if (p.norm) weight[i] = __ldg((const uint2*)(p.norm + place));
+            if (p.x_from < 0) {  // the embedding's row, for which nobody waits
+                const u32 tag = block.tag(p.x_from);
+                const uint2 pairs = __ldg((const uint2*)(block.row + place));
+                x[i] = make_uint4(pairs.x << 16 | tag, pairs.x & 0xFFFF0000 | tag, pairs.y << 16 | tag, pairs.y & 0xFFFF0000 | tag);
+            } else
+                x[i] = load_volatile(p.x + place);
+        }
     }
+    // Wait for all at once, since each look at them takes long; multiply them by the norm's weights, and store them.
+    // Returns the lane's sum of squares.
+    template <int KIND> __device__ __forceinline__ float store(const Phase& p, const Input& input) {
+        const u32 tag = block.tag(p.x_from), rest = p.norm ? (u32)p.k * 2 : 0;
+        float squares = 0;
+        for (bool missing = true; missing;) {
+            missing = false;
+#pragma unroll
+            for (int i = 0; i < N; i++)
+                if (first + i * by < end && !all_tagged(x[i], tag))
+                    x[i] = load_volatile(p.x + (first + i * by) * 128 + (threadIdx.x & 31) * 4), missing = true;
+        }
+        __syncwarp();
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+            if (first + i * by >= end) break;
+            float v[4] = {value_of(x[i].x), value_of(x[i].y), value_of(x[i].z), value_of(x[i].w)};
+            if (p.norm) {
+                squares += v[0] * v[0] + v[1] * v[1] + v[2] * v[2] + v[3] * v[3];
+                v[0] *= from_bf16(weight[i].x), v[1] *= value_of(weight[i].x), v[2] *= from_bf16(weight[i].y), v[3] *= value_of(weight[i].y);
+            }
+            store_group<KIND>(input, first + i * by, v, rest);
+        }
+        return squares;
+    }
+};
+
+// A warp's sum of the squares of its inputs.
+__device__ __forceinline__ void keep_squares(int index, int warp, float squares) {
+#pragma unroll
+    for (int by = 16; by; by /= 2) squares += __shfl_xor_sync(~0u, squares, by);
+    if ((threadIdx.x & 31) == 0) block.squares[index & 1][warp] = squares;
 }
 
 // Two of a word's four E4M3 bytes as fp16, times 2^-8: bytes 0 and 2, or 1 and 3.
@@ -411,7 +439,7 @@ template <typename T> __device__ __forceinline__ T select4(int part, T a, T b, T
 // `before`: segments of a row before this stage.
 template <int KIND>
 __device__ __forceinline__ void multiply(
-    bool normed, int k, const Scratch& scratch, u32 stage, u32 scales_at, int before, float& low, float& high, float (*c)[4]
+    bool normed, int k, const Input& input, u32 stage, u32 scales_at, int before, float& low, float& high, float (*c)[4]
 ) {
     const int member = (threadIdx.x >> 5) % TEAM_WARPS, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3;
     const u32 from = stage + member * (WARP_SEGMENTS / 2 * ROWS * 128) + (lane & 7) * 128 + (((lane >> 3) ^ (lane & 7)) << 4);
@@ -428,55 +456,59 @@ __device__ __forceinline__ void multiply(
     for (int j = 0; j < WARP_SEGMENTS; j++) {
         const int segment = member * WARP_SEGMENTS + j, whole = before + segment;
         if (KIND == BF16) {
-            const uint4 x = lds(scratch.x + whole * 64 + part * 16 + (normed && (line & 1) ? k * 2 : 0));
+            const uint4 x = lds(input.at + whole * 64 + part * 16 + (normed && (line & 1) ? k * 2 : 0));
             mma_bf16(c[0], a[j].x, b[j].x, a[j].y, b[j].y, x.x, x.y);
             mma_bf16(c[1], a[j].z, b[j].z, a[j].w, b[j].w, x.z, x.w);
         } else if (KIND == FP8) {
-            const uint4 x = lds(scratch.x + whole * 128 + part * 16), y = lds(scratch.x + whole * 128 + 64 + part * 16);
+            const uint4 x = lds(input.at + whole * 128 + part * 16), y = lds(input.at + whole * 128 + 64 + part * 16);
             float *sum = wides[j / 2], *other = wides[2 + j / 2];
             mma_fp16(sum, even(a[j].x), even(b[j].x), odd(a[j].x), odd(b[j].x), x.x, x.y);
             mma_fp16(other, even(a[j].y), even(b[j].y), odd(a[j].y), odd(b[j].y), x.z, x.w);
             mma_fp16(sum, even(a[j].z), even(b[j].z), odd(a[j].z), odd(b[j].z), y.x, y.y);
             mma_fp16(other, even(a[j].w), even(b[j].w), odd(a[j].w), odd(b[j].w), y.z, y.w);
             if (j & 1) {
-                const float unit = __uint_as_float(lds32(scratch.unit + (whole >> 1) * 4));
+                const float unit = block.unit[input.base + (whole >> 1)];
                 low += (sum[0] + other[0]) * unit, high += (sum[2] + other[2]) * unit;
             }
         } else if (KIND == INT8) {
-            const uint4 x = lds(scratch.x + whole * 128 + input_at);
+            const uint4 x = lds(input.at + whole * 128 + input_at);
             int *sum = sums[j / 2], *other = sums[2 + j / 2];
             mma_bytes(sum, a[j].x, b[j].x, a[j].y, b[j].y, x.x, x.y);
             mma_bytes(other, a[j].z, b[j].z, a[j].w, b[j].w, x.z, x.w);
             if (j & 1) {
-                const float unit = __uint_as_float(lds32(scratch.unit + (whole >> 1) * 4));
+                const float unit = block.unit[input.base + (whole >> 1)];
                 low += (float)((sum[0] + other[0]) * 256 + sum[1] + other[1]) * unit;
                 high += (float)((sum[2] + other[2]) * 256 + sum[3] + other[3]) * unit;
             }
         } else if (KIND == INT4) {
-            const u32 at = scratch.x + whole * 256 + input_at;
+            const u32 at = input.at + whole * 256 + input_at;
             const uint4 x = lds(at), y = lds(at + 128);
-            constexpr u32 M = 0x0F0F0F0F;
-            mma_bytes(sums[j], a[j].x & M, b[j].x & M, a[j].x >> 4 & M, b[j].x >> 4 & M, x.x, x.y);
-            mma_bytes(sums[j], a[j].y & M, b[j].y & M, a[j].y >> 4 & M, b[j].y >> 4 & M, x.z, x.w);
-            mma_bytes(sums[j], a[j].z & M, b[j].z & M, a[j].z >> 4 & M, b[j].z >> 4 & M, y.x, y.y);
-            mma_bytes(sums[j], a[j].w & M, b[j].w & M, a[j].w >> 4 & M, b[j].w >> 4 & M, y.z, y.w);
+            // Upper nibbles stay where they are: 16 times the value.
+            constexpr u32 L = 0x0F0F0F0F, U = 0xF0F0F0F0;
+            int upper[4] = {};
+            mma_unsigned(sums[j], a[j].x & L, b[j].x & L, a[j].y & L, b[j].y & L, x.x, x.z);
+            mma_unsigned(upper, a[j].x & U, b[j].x & U, a[j].y & U, b[j].y & U, x.y, x.w);
+            mma_unsigned(sums[j], a[j].z & L, b[j].z & L, a[j].w & L, b[j].w & L, y.x, y.z);
+            mma_unsigned(upper, a[j].z & U, b[j].z & U, a[j].w & U, b[j].w & U, y.y, y.w);
+#pragma unroll
+            for (int i = 0; i < 4; i++) sums[j][i] = 16 * sums[j][i] + upper[i];
         } else {
             uint4 x = {}, y = {};
             // NVFP4: groups of 16 end inside a fragment; pairs of columns take the inputs of either half, zeros elsewhere.
             if (KIND == MXFP4 || (line >> 1 & 1) == part >> 1) {
-                x = lds(scratch.x + whole * 256 + input_at), y = lds(scratch.x + whole * 256 + input_at + 128);
+                x = lds(input.at + whole * 256 + input_at), y = lds(input.at + whole * 256 + input_at + 128);
             }
             int of[4][4] = {};
             mma_bytes(of[0], e2m1(a[j].x), e2m1(b[j].x), e2m1(a[j].x >> 16), e2m1(b[j].x >> 16), x.x, x.y);
             mma_bytes(of[1], e2m1(a[j].y), e2m1(b[j].y), e2m1(a[j].y >> 16), e2m1(b[j].y >> 16), x.z, x.w);
             mma_bytes(of[2], e2m1(a[j].z), e2m1(b[j].z), e2m1(a[j].z >> 16), e2m1(b[j].z >> 16), y.x, y.y);
             mma_bytes(of[3], e2m1(a[j].w), e2m1(b[j].w), e2m1(a[j].w >> 16), e2m1(b[j].w >> 16), y.z, y.w);
-            const float unit = __uint_as_float(lds32(scratch.unit + whole * 4));
+            const float unit = block.unit[input.base + whole];
             constexpr int GROUPS = KIND == NVFP4 ? 8 : 4;  // of a segment
 #pragma unroll
             for (int g = 0; g < GROUPS / 4; g++) {
                 const int group = KIND == MXFP4 ? part : 2 * ((part >> 1) + 2 * g) + (part & 1);
-                const int bias = 12 * (int)lds32(scratch.sum + (whole * GROUPS + group) * 4);
+                const int bias = 12 * block.input_sum[8 * input.base + whole * GROUPS + group];
 #pragma unroll
                 for (int i = 0; i < 2; i++) {
                     int upper, rest;
@@ -498,8 +530,8 @@ __device__ __forceinline__ void multiply(
     }
     if (KIND == INT4) {
         const int segment = member * WARP_SEGMENTS + part, group = before + segment;
-        const float unit = __uint_as_float(lds32(scratch.unit + group * 4));
-        const int bias = lds32(scratch.sum + group * 4);
+        const float unit = block.unit[input.base + group];
+        const int bias = block.input_sum[8 * input.base + group];
 #pragma unroll
         for (int i = 0; i < 2; i++) {
             const int row = line + 8 * i;
@@ -512,97 +544,138 @@ __device__ __forceinline__ void multiply(
     }
 }
 
-// What all phases of a step share: the number of its first tag, the embedding's row, and where the next phase goes.
-struct StepState {
-    u32 epoch;
-    int index, count;
-    const u16* row;
-    long long next;
-    Phase* later;
-    __device__ u32 tag(long long phase) const { return epoch + (u32)phase & 0xFFFF; }
-    // Call after `sync_workers`: the next phase takes the place of the last one.
-    __device__ void publish_next() const {
-        if (threadIdx.x < sizeof(Phase) / 8) ((long long*)later)[threadIdx.x] = next;
-    }
-};
-
 template <int KIND>
-__device__ __noinline__ Ring product(const Phase& p, Ring ring, Scratch scratch, StepState state) {
-    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3;
-    const int team = warp / TEAM_WARPS, member = warp % TEAM_WARPS, phase = state.index;
-    const bool gated = p.gated, normed = p.norm, last = phase + 1 == state.count;
-    const int k = (int)p.k, n = (int)p.n, width = (int)row_bytes<KIND>(k), step = gated ? ROWS / 2 : ROWS, by = step * gridDim.x;
-    const u32* residual = p.residual;
-    u32* y = p.y;
-    const float *scale = (const float*)p.scale, *levels = (const float*)p.zero;
-    const float eps = __uint_as_float((u32)p.eps);
-    const u32 tag = state.tag(phase), residual_tag = state.tag(p.residual_from);
-    const u16* added_row = p.residual_from < 0 ? state.row : nullptr;
+__device__ __forceinline__ void product(const Phase& p, Ring& ring, int index) {
+    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3, team = warp / TEAM_WARPS;
+    const bool normed = p.norm;
+    const int k = (int)p.k, n = (int)p.n, width = (int)row_bytes<KIND>(k), step = p.gated ? ROWS / 2 : ROWS, by = step * gridDim.x;
+    const int first = p.first() * step;
     // A block without a tile must not poll: its input may have been overwritten by later phases.
-    if (p.first() * step < n) prepare_input<KIND>(p, scratch, p.x_from < 0 ? state.row : nullptr, state.tag(p.x_from));
-    else sync_workers();
-    state.publish_next();
+    const Input input = {ring.inputs_at() + (u32)p.input_at, p.early ? NARROW : 0};
+    sync_workers();  // All warps have finished with the last phase's input.
+    if (first < n) {
+        Groups<2> mine = {(int)p.early + warp, WARPS, k / 128};
+        mine.load(p);
+        const float squares = mine.store<KIND>(p, input);
+        if (normed) keep_squares(index, warp, squares);
+    }
+    if (p.early) wait_barrier(shared_at(&block.prepared), ring.wide_inputs & 1);
     sync_workers();
-    const int chunks = width / CHUNK, teams = min(chunks, TEAMS);
-    int next_team = 0;  // which takes the next stage
-    for (int out = p.first() * step; out < n; out += by, ring.tiles++) {
-        const int begins = next_team;
-        const bool takes_part = (team - begins & TEAMS - 1) < teams;
-        // One warp of the team with the last stage adds up the tile; it loads scale and residual before the products.
-        const bool reduces = ((begins + chunks - 1) & TEAMS - 1) == team && ring.tiles % TEAM_WARPS == member;
-        const bool writes = reduces && lane < step && out + lane < n;
-        float size = 1, added = 0;
-        if (reduces && lane < ROWS && (KIND == INT8 || KIND == FP8) && out + lane % step < n)
-            // With a gate an output has two rows, 8 apart in the tile and n apart in the matrix.
-            size = scale[out + lane % step + lane / step * n];
-        if (KIND > INT4 && reduces) size = levels[14] / 12.0f;  // The table's largest value is 6 times the scale of the tensor, 12 here.
-        if (writes && residual) added = added_row ? from_bf16(added_row[out + lane]) : value_of(wait_for_word(residual + out + lane, residual_tag));
-        float low = 0, high = 0, c[2][4] = {};
-        for (int at = 0; at < width; at += CHUNK) {
-            if (next_team == team) {
-                wait_barrier(ring.loaded(), ring.parity);
-                multiply<KIND>(normed, k, scratch, ring.at(), ring.scales_at(), at / SEGMENT, low, high, c);
-                __syncwarp();
-                if (lane == 0) arrive(ring.freed());
-            }
-            ring.next();
-            next_team = next_team + 1 & TEAMS - 1;
-        }
+    const int chunks = width / CHUNK, teams = min(chunks, TEAMS), tiles = first < n ? (n - first + by - 1) / by : 0;
+    // The team's own stages: every fourth one, of each tile those at team, team + 4, ... after the first stage of all tiles.
+    int tile = 0, chunk = team;
+    ring.skip(team);
+    while (chunk >= chunks) chunk -= chunks, tile++;
+    float low = 0, high = 0, c[2][4] = {};
+    while (tile < tiles) {
+        wait_barrier(ring.loaded(), ring.parity);
+        multiply<KIND>(normed, k, input, ring.at(), ring.scales_at(), chunk * SEGMENTS, low, high, c);
+        __syncwarp();
+        if (lane == 0) arrive(ring.freed());
+        ring.skip(TEAMS);
+        chunk += TEAMS;
+        if (chunk < chunks) continue;
         if (KIND == BF16) {
             low = c[0][0] + c[1][0], high = c[0][2] + c[1][2];
             if (normed) low += c[0][1] + c[1][1], high += c[0][3] + c[1][3];
+#pragma unroll
+            for (int i = 0; i < 4; i++) c[0][i] = c[1][i] = 0;
         }
         if (KIND >= INT4) {
             low += __shfl_xor_sync(~0u, low, 1), high += __shfl_xor_sync(~0u, high, 1);
             low += __shfl_xor_sync(~0u, low, 2), high += __shfl_xor_sync(~0u, high, 2);
         }
-        const u32 sums = scratch.partial + ring.tiles % TILES * (WARPS * ROWS * 4), done = ring.done + ring.tiles % TILES * 8;
-        if (part < 2 && takes_part) sts32(sums + (warp * ROWS + line + 8 * part) * 4, __float_as_uint(part ? high : low));
+        const u32 slot = (ring.tiles + tile) % TILES;
+        wait_barrier(shared_at(block.taken + slot), (ring.tiles + tile) / TILES & 1 ^ 1);
+        if (part < 2) block.sums[slot][warp][line + 8 * part] = part ? high : low;
         __syncwarp();
-        if (lane == 0) arrive(done);
-        if (reduces) {
-            wait_barrier(done, ring.tiles / TILES & 1);
-            float total = 0, squares = 0;
-#pragma unroll
-            for (int i = 0; i < WARPS; i++)
-                if ((i / TEAM_WARPS - begins & TEAMS - 1) < teams) total += __uint_as_float(lds32(sums + (i * ROWS + (lane & 15)) * 4));
-            if (normed) {
-#pragma unroll
-                for (int i = 0; i < WARPS; i += 4) {
-                    const uint4 four = lds(scratch.squares + i * 4);
-                    squares += __uint_as_float(four.x) + __uint_as_float(four.y) + __uint_as_float(four.z) + __uint_as_float(four.w);
-                }
-                size *= rsqrtf(squares / k + eps);
-            }
-            total *= size;
-            const float up = __shfl_down_sync(~0u, total, 8);
-            if (gated) total = total / (1.0f + __expf(-total)) * up;
-            const u32 word = pair_bf16(0, total + added) | tag;
-            if (writes && last) ((u16*)y)[out + lane] = (u16)(word >> 16);
-            else if (writes) asm volatile("st.volatile.global.u32 [%0], %1;" :: "l"(y + out + lane), "r"(word) : "memory");
+        if (lane == 0) arrive(shared_at(block.done + slot), SHARES / teams);
+        low = high = 0;
+        while (chunk >= chunks) chunk -= chunks, tile++;
+    }
+    ring.tiles += tiles;
+    ring.back((tile - tiles) * chunks + chunk);  // where all teams begin the next phase
+    if (p.early) {
+        ring.wide_inputs++;
+        __syncwarp();
+        if (lane == 0) arrive(shared_at(&block.input_free));
+    }
+}
+
+// The preparers' part of a wide input, of the first groups: those of tiles that are finished first. Of a narrow one
+// there is none. `wide_inputs` counts those before.
+template <int KIND>
+__device__ __forceinline__ void prepare_early(const Phase& p, const Ring& ring, int index) {
+    const int preparer = (threadIdx.x >> 5) - (WARPS + OTHERS - PREPARERS), step = p.gated ? ROWS / 2 : ROWS, early = (int)p.early;
+    const Input input = {ring.inputs_at() + (u32)p.input_at, NARROW};
+    wait_barrier(shared_at(&block.input_free), ring.wide_inputs & 1 ^ 1);
+    float squares = 0;
+    if (p.first() * step < p.n) {
+        Groups<4> now, next = {4 * preparer, 1, early};
+        next.load(p);
+        while (next.first < early) {
+            now = next;
+            next.first += 4 * PREPARERS;
+            next.load(p);
+            squares += now.store<KIND>(p, input);
         }
     }
-    return ring;
+    if (p.norm) keep_squares(index, WARPS + preparer, squares);
+    __syncwarp();
+    if ((threadIdx.x & 31) == 0) arrive(shared_at(&block.prepared));
+}
+
+// The finisher's part of a product: of each tile add up the warps' sums, and publish the results. `tiles` counts those of
+// all phases before.
+__device__ __forceinline__ u32 finish(const Phase& p, int index, u32 tiles) {
+    const int lane = threadIdx.x & 31, row = lane & ROWS - 1, half = lane / ROWS, kind = (int)p.kind, n = (int)p.n, k = (int)p.k;
+    const bool gated = p.gated, last = index + 1 == block.count, scaled = kind == INT8 || kind == FP8;
+    const int step = gated ? ROWS / 2 : ROWS, chunks = (kind == BF16 ? 2 * k : kind < INT4 ? k : k / 2) / CHUNK, teams = min(chunks, TEAMS);
+    const u16* embedding = p.residual_from < 0 ? block.row : nullptr;
+    const u32 tag = block.tag(index), residual_tag = block.tag(p.residual_from);
+    const float inverse = 1.0f / k, eps = __uint_as_float((u32)p.eps);
+    // The table's largest value of four-bit floats is 6 times the scale of the tensor, 12 here.
+    const float whole = kind > INT4 ? ((const float*)p.zero)[14] / 12.0f : 1.0f;
+    float next_size = whole;
+    u32 next_added = 0;
+    // Row scale and residual, a tile ahead. With a gate an output has two rows, 8 apart in the tile and n apart in the matrix.
+    const auto load = [&](int out) {
+        if (scaled && out + row % step < n) next_size = __ldg((const float*)p.scale + out + row % step + row / step * n);
+        if (lane < step && out + lane < n && p.residual)
+            next_added = embedding ? __ldg(embedding + out + lane) << 16 | residual_tag : load_word(p.residual + out + lane);
+    };
+    int begins = 0;  // the team with the tile's first stage
+    load(p.first() * step);
+    for (int out = p.first() * step; out < n; out += step * gridDim.x, tiles++) {
+        const bool writes = lane < step && out + lane < n, adds = writes && p.residual;
+        float size = next_size;
+        u32 added = next_added;
+        load(out + step * gridDim.x);
+        const u32 slot = tiles % TILES;
+        wait_barrier(shared_at(block.done + slot), tiles / TILES & 1);
+        float total = 0;
+#pragma unroll
+        for (int i = 0; i < WARPS / 2; i++)  // each half of the warp every other one
+            if (((2 * i + half) / TEAM_WARPS - begins & TEAMS - 1) < teams) total += block.sums[slot][2 * i + half][row];
+        __syncwarp();
+        if (lane == 0) arrive(shared_at(block.taken + slot));
+        total += __shfl_xor_sync(~0u, total, ROWS);
+        if (p.norm) {
+            float squares = lane < (p.early ? WARPS + PREPARERS : WARPS) ? block.squares[index & 1][lane] : 0;
+#pragma unroll
+            for (int by = 16; by; by /= 2) squares += __shfl_xor_sync(~0u, squares, by);
+            size *= rsqrtf(squares * inverse + eps);
+        }
+        total *= size;
+        const float up = __shfl_down_sync(~0u, total, 8);
+        if (gated) total = __fdividef(total, 1.0f + __expf(-total)) * up;
+        while (adds && (added ^ residual_tag) & 0xFFFF) added = load_word(p.residual + out + lane);
+        const u32 word = pair_bf16(0, total + value_of(added)) | tag;
+        if (writes && last) ((u16*)p.y)[out + lane] = (u16)(word >> 16);
+        else if (writes) store_word(p.y + out + lane, word);
+        begins = begins + chunks & TEAMS - 1;
+    }
+    return tiles;
 }
 
 // Address of element `d` of a token in a pair of stages (swizzled).
@@ -611,183 +684,167 @@ __device__ __forceinline__ u32 element(u32 first, u32 second, int token, int d) 
     return row + ((d / 8 % 8 ^ token % 8) << 4) + d % 8 * 2;
 }
 
-__device__ __noinline__ Ring attention(
-    const Phase& p, Ring ring, u32 scratch, int here, const u16* table, int rope, StepState state
-) {
-    constexpr int BOTH = 2 * TOKENS, ROW = BOTH * 2 + 16, SCORE_ROW = (BOTH + 4) * 4;
-    constexpr int SCORES = QUERIES * HEAD * 2, SHARES = SCORES + QUERIES * SCORE_ROW, STATES = SHARES + QUERIES * ROW;
+// Attention of one part of a head's cache. Every warp computes the scores of 8 of 128 tokens at a time, and then with all
+// scores 8 elements of the result. So the weights of tokens are computed by every warp, and stay in registers.
+__device__ __forceinline__ void attention(const Phase& p, Ring& ring, int index, int here, const u16* table, int rope) {
+    constexpr int BOTH = 2 * TOKENS, SCORE_ROW = (BOTH + 8) * 4;
+    const u32 queries = ring.inputs_at(), scores = queries + QUERIES * HEAD * 2;
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3;
     const int heads = (int)p.n, tokens = (int)p.k, group = (int)p.gated, splits = (int)p.splits, each = (int)p.each;
-    const float factor = __uint_as_float((u32)p.eps), minus = __uint_as_float(0xFF800000);
+    const int item = p.first(), head = item / splits, split = item % splits, first = split * each, end = min(first + each, tokens / BOTH);
+    const float minus = __uint_as_float(0xFF800000);
     const int h = threadIdx.x / (HEAD / 2), d = threadIdx.x % (HEAD / 2);  // a thread rotates one pair of a query head
-    const float cosine = from_bf16(table[here * (HEAD / 2) + d]), sine = from_bf16(table[rope + here * (HEAD / 2) + d]);
-    const u32 from = state.tag(p.x_from), tag = state.tag(state.index);
-    const u32* x = p.x;
-    uint2 *sums = p.part, *pairs = sums + heads * group * splits * HEAD;  // largest score and sum of weights
-    bool begins = true;
-    for (int item = p.first(); item < heads * splits; item += gridDim.x) {
-        const int head = item / splits, split = item % splits, first = split * each, end = min(first + each, tokens / BOTH);
-        u32 key_pair = 0, value_pair = 0, both = 0;
-        const bool own = h == 0 && here / BOTH >= first && here / BOTH < end;
-        const u32 *q = x + (head * group + h) * HEAD + d, *k = x + (heads * group + head) * HEAD + d, *v = k + heads * HEAD;
-        float a = 0, b = 0, c = 0, e = 0;
-        if (h < group) a = value_of(wait_for_word(q, from)), b = value_of(wait_for_word(q + HEAD / 2, from));
+    u32 query_pair = 0, key_pair = 0, value_pair = 0;
+    const bool works = item < heads * splits, own = works && h == 0 && here / BOTH >= first && here / BOTH < end;
+    if (works && h < group) {
+        const float cosine = from_bf16(table[here * (HEAD / 2) + d]), sine = from_bf16(table[rope + here * (HEAD / 2) + d]);
+        const u32 *q = p.x + (head * group + h) * HEAD + d, *k = p.x + (heads * group + head) * HEAD + d;
+        const u32 *from[3] = {q, k, k + heads * HEAD}, tag = block.tag(p.x_from);
+        u32 low[3], high[3], missing;
+        do {
+            missing = 0;
+#pragma unroll
+            for (int i = 0; i < 3; i++)
+                if (i == 0 || own) low[i] = load_word(from[i]), high[i] = load_word(from[i] + HEAD / 2);
+#pragma unroll
+            for (int i = 0; i < 3; i++)
+                if (i == 0 || own) missing |= (low[i] ^ tag | high[i] ^ tag) & 0xFFFF;
+        } while (missing);
+        const float factor = __uint_as_float((u32)p.eps), a = value_of(low[0]) * factor, b = value_of(high[0]) * factor;
+        query_pair = pair_bf16(a * cosine - b * sine, b * cosine + a * sine);
         if (own) {
-            c = value_of(wait_for_word(k, from)), e = value_of(wait_for_word(k + HEAD / 2, from));
-            value_pair = wait_for_word(v, from) >> 16 | wait_for_word(v + HEAD / 2, from) & 0xFFFF0000;
+            const float a = value_of(low[1]), b = value_of(high[1]);
+            key_pair = pair_bf16(a * cosine - b * sine, b * cosine + a * sine);
+            value_pair = __byte_perm(low[2], high[2], 0x7632);
         }
-        if (begins) {
-            sync_workers();
-            state.publish_next();
-            begins = false;
-        }
-        both = pair_bf16((a * cosine - b * sine) * factor, (b * cosine + a * sine) * factor);
-        key_pair = pair_bf16(c * cosine - e * sine, e * cosine + c * sine);
+    }
+    sync_workers();  // All warps have finished with the last phase's input.
+    if (works) {
         // In the order of mma fragments.
-        const u32 at = scratch + h * (HEAD * 2) + d / 32 * 64 + d % 8 / 2 * 16 + d % 32 / 8 * 4 + d % 2 * 2;
-        sts16(at, both), sts16(at + HEAD, both >> 16);
-        sts32(scratch + SHARES + h * ROW + d * 4, 0);
-        if (threadIdx.x < QUERIES) sts32(scratch + STATES + threadIdx.x * 4, __float_as_uint(1.0f));
-        float o[4] = {}, top = minus, weight = 0;
-        for (int chunk = first; chunk < end; chunk++) {
-            u32 stage[4], freed[4];
+        const u32 at = queries + h * (HEAD * 2) + d / 32 * 64 + d % 8 / 2 * 16 + d % 32 / 8 * 4 + d % 2 * 2;
+        sts16(at, query_pair), sts16(at + HEAD, query_pair >> 16);
+    }
+    float o[4] = {}, top = minus, weight = 0;
+    for (int chunk = first; works && chunk < end; chunk++) {
+        u32 stage[4], freed[4];
 #pragma unroll
-            for (int i = 0; i < 4; i++) {
-                stage[i] = ring.at(), freed[i] = ring.freed();
-                wait_barrier(ring.loaded(), ring.parity);
-                ring.next();
-            }
-            if (here / BOTH == chunk && own) {
-                // The new token's key and value: into the cache, and into the copy in shared memory, which has stale ones.
-                const int token = here % BOTH;
-                const long long place = ((long long)head * tokens + here) * HEAD + d;
-                u16 *key = p.keys + place, *value = p.values + place;
-                key[0] = (u16)key_pair, key[HEAD / 2] = (u16)(key_pair >> 16);
-                value[0] = (u16)value_pair, value[HEAD / 2] = (u16)(value_pair >> 16);
-                sts16(element(stage[0], stage[1], token, d), key_pair);
-                sts16(element(stage[0], stage[1], token, d + HEAD / 2), key_pair >> 16);
-                sts16(element(stage[2], stage[3], token, d), value_pair);
-                sts16(element(stage[2], stage[3], token, d + HEAD / 2), value_pair >> 16);
-                asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-            }
-            sync_workers();
-            // Scores: each warp has 8 of the 128 tokens.
-            float s[4] = {};
-#pragma unroll
-            for (int i = 0; i < HEAD / 32; i++) {
-                const uint4 q4 = lds(scratch + line * (HEAD * 2) + i * 64 + part * 16);
-                const uint4 k4 = matrices(element(stage[0], stage[1], warp * 8 + (lane & 7), i * 32 + (lane >> 3) * 8));
-                mma_bf16(s, q4.x, 0, q4.y, 0, k4.x, k4.y);
-                mma_bf16(s, q4.z, 0, q4.w, 0, k4.z, k4.w);
-            }
-            sts64(scratch + SCORES + line * SCORE_ROW + (8 * warp + 2 * part) * 4, __float_as_uint(s[0]), __float_as_uint(s[1]));
-            sync_workers();
-            if (warp < group) {
-                float of[BOTH / 32], most = top, sum = 0;
-#pragma unroll
-                for (int i = 0; i < BOTH / 32; i++) {
-                    of[i] = __uint_as_float(lds32(scratch + SCORES + warp * SCORE_ROW + (lane + 32 * i) * 4));
-                    most = fmaxf(most, of[i]);
-                }
-#pragma unroll
-                for (int by = 16; by; by /= 2) most = fmaxf(most, __shfl_xor_sync(~0u, most, by));
-#pragma unroll
-                for (int i = 0; i < BOTH / 32; i++) {
-                    const float share = __expf(of[i] - most);
-                    sum += share;
-                    sts16(scratch + SHARES + warp * ROW + (lane + 32 * i) * 2, pair_bf16(share, 0));
-                }
-#pragma unroll
-                for (int by = 16; by; by /= 2) sum += __shfl_xor_sync(~0u, sum, by);
-                const float less = __expf(top - most);
-                weight = weight * less + sum, top = most;
-                if (lane == 0) sts32(scratch + STATES + warp * 4, __float_as_uint(less));
-            }
-            sync_workers();
-            const float less = __uint_as_float(lds32(scratch + STATES + line * 4));
-            o[0] *= less, o[1] *= less;
-            // Values: each warp has 8 of the head's 128 elements, of all tokens.
-#pragma unroll
-            for (int i = 0; i < BOTH / 32; i++) {
-                const uint4 v4 = transposed(element(stage[2], stage[3], i * 32 + lane, warp * 8));
-                const u32 share = scratch + SHARES + line * ROW + i * 64 + part * 4;
-                mma_bf16(o, lds32(share), 0, lds32(share + 16), 0, v4.x, v4.y);
-                mma_bf16(o, lds32(share + 32), 0, lds32(share + 48), 0, v4.z, v4.w);
-            }
-            sync_workers();
-            if (threadIdx.x < TEAM_WARPS)
-#pragma unroll
-                for (int i = 0; i < 4; i++) arrive(freed[i]);
+        for (int i = 0; i < 4; i++) {
+            stage[i] = ring.at(), freed[i] = ring.freed();
+            wait_barrier(ring.loaded(), ring.parity);
+            ring.next();
         }
-        // Publish the partial result; then each block of a head combines its share of the outputs from all parts.
-        const int row = head * group, all = group * HEAD;
-        if (line < group)
-            store_volatile(sums + ((row + line) * splits + split) * HEAD + warp * 8 + part * 2,
-                 make_uint4(__float_as_uint(o[0]), tag, __float_as_uint(o[1]), tag));
-        if (warp < group && lane == 0)
-            store_volatile(pairs + 2 * ((row + warp) * splits + split), make_uint4(__float_as_uint(top), tag, __float_as_uint(weight), tag));
-        for (int i = split * all / splits + warp; i < (split + 1) * all / splits; i += WARPS) {
-            const int query = row + i / HEAD;
-            float most = minus, total = 0, weights = 0;
-            for (int j = lane; j < splits; j += 32) {
-                const uint2* at = sums + (query * splits + j) * HEAD + i % HEAD;
-                uint4 pair;
-                u32 of, seen;
-                do {
-                    pair = load_volatile(pairs + 2 * (query * splits + j));
-                    asm volatile("ld.volatile.global.v2.u32 {%0,%1}, [%2];" : "=r"(of), "=r"(seen) : "l"(at) : "memory");
-                } while (pair.y != tag || pair.w != tag || seen != tag);
-                const float higher = fmaxf(most, __uint_as_float(pair.x));
-                const float less = __expf(most - higher), share = __expf(__uint_as_float(pair.x) - higher);
-                weights = weights * less + share * __uint_as_float(pair.z);
-                total = total * less + share * __uint_as_float(of);
-                most = higher;
-            }
-            float highest = most;
-#pragma unroll
-            for (int by = 16; by; by /= 2) highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, by));
-            const float share = __expf(most - highest);
-            weights *= share, total *= share;
-#pragma unroll
-            for (int by = 16; by; by /= 2)
-                weights += __shfl_xor_sync(~0u, weights, by), total += __shfl_xor_sync(~0u, total, by);
-            if (lane == 0)
-                asm volatile("st.volatile.global.u32 [%0], %1;" :: "l"(p.y + query * HEAD + i % HEAD), "r"(pair_bf16(0, total / weights) | tag) : "memory");
+        if (own && here / BOTH == chunk) {
+            // The new token's key and value: into the cache, and into the copy in shared memory, which has stale ones.
+            const int token = here % BOTH;
+            const long long place = ((long long)head * tokens + here) * HEAD + d;
+            u16 *key = p.keys + place, *value = p.values + place;
+            key[0] = (u16)key_pair, key[HEAD / 2] = (u16)(key_pair >> 16);
+            value[0] = (u16)value_pair, value[HEAD / 2] = (u16)(value_pair >> 16);
+            sts16(element(stage[0], stage[1], token, d), key_pair);
+            sts16(element(stage[0], stage[1], token, d + HEAD / 2), key_pair >> 16);
+            sts16(element(stage[2], stage[3], token, d), value_pair);
+            sts16(element(stage[2], stage[3], token, d + HEAD / 2), value_pair >> 16);
+            asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
         }
         sync_workers();
-    }
-    if (begins) {
+        float s[4] = {};
+#pragma unroll
+        for (int i = 0; i < HEAD / 32; i++) {
+            const uint4 q4 = lds(queries + line * (HEAD * 2) + i * 64 + part * 16);
+            const uint4 k4 = matrices(element(stage[0], stage[1], warp * 8 + (lane & 7), i * 32 + (lane >> 3) * 8));
+            mma_bf16(s, q4.x, 0, q4.y, 0, k4.x, k4.y);
+            mma_bf16(s, q4.z, 0, q4.w, 0, k4.z, k4.w);
+        }
+        sts64(scores + line * SCORE_ROW + (8 * warp + 2 * part) * 4, __float_as_uint(s[0]), __float_as_uint(s[1]));
         sync_workers();
-        state.publish_next();
+        // A lane has pairs of tokens, 8 apart, of its line's query: those of its fragments.
+        float2 share[BOTH / 8];
+        float most = top;
+#pragma unroll
+        for (int i = 0; i < BOTH / 8; i++) {
+            share[i] = lds_pair(scores + line * SCORE_ROW + (8 * i + 2 * part) * 4);
+            most = fmaxf(most, fmaxf(share[i].x, share[i].y));
+        }
+        most = fmaxf(most, __shfl_xor_sync(~0u, most, 1)), most = fmaxf(most, __shfl_xor_sync(~0u, most, 2));
+        const float less = __expf(top - most);
+        weight *= less, o[0] *= less, o[1] *= less, top = most;
+#pragma unroll
+        for (int i = 0; i < BOTH / 32; i++) {
+            const uint4 v4 = transposed(element(stage[2], stage[3], i * 32 + lane, warp * 8));
+            u32 pairs[4];
+#pragma unroll
+            for (int j = 0; j < 4; j++) {
+                const float a = __expf(share[4 * i + j].x - most), b = __expf(share[4 * i + j].y - most);
+                weight += a + b, pairs[j] = pair_bf16(a, b);
+            }
+            mma_bf16(o, pairs[0], 0, pairs[1], 0, v4.x, v4.y);
+            mma_bf16(o, pairs[2], 0, pairs[3], 0, v4.z, v4.w);
+        }
         sync_workers();
+        if (threadIdx.x < TEAM_WARPS)
+#pragma unroll
+            for (int i = 0; i < 4; i++) arrive(freed[i]);
     }
-    return ring;
+    if (!works) {
+        sync_workers();
+        return;
+    }
+    // Publish the partial result; then each block of a head combines its share of the outputs from all parts.
+    const u32 tag = block.tag(index);
+    uint2 *sums = p.part, *pairs = sums + heads * group * splits * HEAD;  // largest score and sum of weights
+    weight += __shfl_xor_sync(~0u, weight, 1), weight += __shfl_xor_sync(~0u, weight, 2);
+    const int row = head * group, all = group * HEAD;
+    if (line < group) {
+        const int place = (row + line) * splits + split;
+        store_volatile(sums + place * HEAD + warp * 8 + part * 2, make_uint4(__float_as_uint(o[0]), tag, __float_as_uint(o[1]), tag));
+        if (warp == 0 && part == 0)
+            store_volatile(pairs + 2 * place, make_uint4(__float_as_uint(top), tag, __float_as_uint(weight), tag));
+    }
+    const int together = splits > 16 ? 32 : splits > 8 ? 16 : 8, last = (split + 1) * all / splits;  // lanes of an output
+    for (int base = split * all / splits + warp * (32 / together); base < last; base += WARPS * (32 / together)) {
+        const int i = base + lane / together, query = row + i / HEAD;
+        float most = minus, total = 0, weights = 0;
+        for (int j = lane % together; j < splits && i < last; j += together) {
+            const uint2* at = sums + (query * splits + j) * HEAD + i % HEAD;
+            uint4 pair;
+            uint2 of;
+            do {
+                pair = load_volatile(pairs + 2 * (query * splits + j));
+                asm volatile("ld.volatile.global.v2.u32 {%0,%1}, [%2];" : "=r"(of.x), "=r"(of.y) : "l"(at) : "memory");
+            } while (pair.y != tag || pair.w != tag || of.y != tag);
+            const float higher = fmaxf(most, __uint_as_float(pair.x));
+            const float less = __expf(most - higher), share = __expf(__uint_as_float(pair.x) - higher);
+            weights = weights * less + share * __uint_as_float(pair.z);
+            total = total * less + share * __uint_as_float(of.x);
+            most = higher;
+        }
+        float highest = most;
+        for (int by = together / 2; by; by /= 2) highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, by));
+        const float share = __expf(most - highest);
+        weights *= share, total *= share;
+        for (int by = together / 2; by; by /= 2)
+            weights += __shfl_xor_sync(~0u, weights, by), total += __shfl_xor_sync(~0u, total, by);
+        if (lane % together == 0 && i < last) store_word(p.y + query * HEAD + i % HEAD, pair_bf16(0, __fdividef(total, weights)) | tag);
+    }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS + 32, 1)
+extern "C" __global__ void __launch_bounds__(THREADS + 32 * OTHERS, 1)
 decode_step(const Phase* phases, int count, int* counters, const long long* position, const u16* table, int rope,
-            const long long* token, const u16* embedding, int hidden,
-            int scale_bytes, int stages, int most_in_flight, int scratch_bytes) {
-    extern __shared__ u8 memory[];
-    __shared__ Phase now[2];
+            const long long* token, const u16* embedding, int hidden, int scale_bytes, int stages, int most_in_flight) {
+    constexpr int WORDS = sizeof(Phase) / 8;
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-    const u32 start = (shared_at(memory) + 1023) / 1024 * 1024, scales = start + stages * STAGE;
-    const u32 scratch = scales + stages * scale_bytes, after = scratch + scratch_bytes;
-    Ring ring = {start, scales, after, after + 8 * stages, after + 16 * stages, (u32)scale_bytes, (u32)stages, 0, 0, 0};
+    const long long* words = (const long long*)phases;
+    if (threadIdx.x < WORDS) ((long long*)block.phases)[threadIdx.x] = words[threadIdx.x];
     if (threadIdx.x == 0) {
-        for (int i = 0; i < stages; i++) {
-            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"(ring.full + 8 * i) : "memory");
-            asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(ring.empty + 8 * i), "n"(TEAM_WARPS) : "memory");
-        }
-        for (int i = 0; i < TILES; i++)
-            asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" :: "r"(ring.done + 8 * i), "n"(WARPS) : "memory");
+        block.row = embedding + *token * hidden, block.count = count, block.epoch = (u32)counters[0] * count + 1;
+        for (int i = 0; i < stages; i++) start_barrier(block.full + i, 1), start_barrier(block.empty + i, TEAM_WARPS);
+        start_barrier(&block.prepared, PREPARERS), start_barrier(&block.input_free, WARPS);
+        for (int i = 0; i < TILES; i++) start_barrier(block.done + i, TEAM_WARPS * SHARES), start_barrier(block.taken + i, 1);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     }
-    constexpr int WORDS = sizeof(Phase) / 8;
-    const long long* words = (const long long*)phases;
-    if (threadIdx.x < WORDS) ((long long*)now)[threadIdx.x] = words[threadIdx.x];
     __syncthreads();
+    Ring ring = {(u32)stages, (u32)scale_bytes, 0, 0, 0, 0};
     if (warp == WARPS) {
         if (lane) return;
         Loader loader = {ring, ring, 0, most_in_flight};
@@ -801,35 +858,46 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
             if (next.kind >= INT4) asm volatile("prefetch.tensormap [%0];" :: "l"(next.scale) : "memory");
             if (next.kind == INT4) asm volatile("prefetch.tensormap [%0];" :: "l"(next.zero) : "memory");
             switch (p.kind) {
-                case BF16: load_product<BF16>(p, loader); break;
-                case INT8: load_product<INT8>(p, loader); break;
-                case FP8: load_product<FP8>(p, loader); break;
-                case INT4: load_product<INT4>(p, loader); break;
-                case MXFP4: load_product<MXFP4>(p, loader); break;
-                case NVFP4: load_product<NVFP4>(p, loader); break;
-                default: load_cache(p, loader);
+                case ATTENTION: load_cache(p, loader); break;
+                case FORMAT: load_product<FORMAT>(p, loader); break;
+                default: load_product<BF16>(p, loader);
             }
             p = next, next = later;
         }
         return;
     }
-    // Layout of the scratch: sums of warps (8,192 bytes), squares (64), units (1,024), sums of groups (3,584), inputs.
-    const Scratch areas = {scratch + 12864, scratch + 8256, scratch + 9280, scratch, scratch + 8192};
+    if (warp > WARPS) {
+        u32 finished = 0;
+        Phase p = phases[0], next;
+        for (int i = 0; i < count; i++) {
+            next.read(phases + min(i + 1, count - 1));
+            if (p.kind == ATTENTION) {
+            } else if (warp == WARPS + 1)
+                finished = finish(p, i, finished);
+            else if (p.early) {
+                if (p.kind == FORMAT) prepare_early<FORMAT>(p, ring, i);
+                else prepare_early<BF16>(p, ring, i);
+                ring.wide_inputs++;
+            }
+            p = next;
+        }
+        return;
+    }
     const int here = (int)*position;
-    StepState state = {(u32)counters[0] * count + 1, 0, count, embedding + *token * hidden, 0, nullptr};
+    long long next = 0;  // this thread's word of the next phase
+    const auto read_next = [&](int i) {
+        if (threadIdx.x < WORDS && i < count) asm volatile("ld.global.b64 %0, [%1];" : "=l"(next) : "l"(words + i * WORDS + threadIdx.x));
+    };
+    read_next(1);
     for (int i = 0; i < count; i++) {
-        const Phase& p = now[i & 1];
-        state.index = i, state.later = now + (i + 1 & 1);
-        if (threadIdx.x < WORDS && i + 1 < count)
-            asm volatile("ld.global.b64 %0, [%1];" : "=l"(state.next) : "l"(words + (i + 1) * WORDS + threadIdx.x));
+        // It takes the place of the phase before the last, which all warps have left, since they synchronise within each.
+        if (threadIdx.x < WORDS) ((long long*)(block.phases + (i + 1) % 3))[threadIdx.x] = next;
+        read_next(i + 2);
+        const Phase& p = block.phases[i % 3];
         switch (p.kind) {
-            case BF16: ring = product<BF16>(p, ring, areas, state); break;
-            case INT8: ring = product<INT8>(p, ring, areas, state); break;
-            case FP8: ring = product<FP8>(p, ring, areas, state); break;
-            case INT4: ring = product<INT4>(p, ring, areas, state); break;
-            case MXFP4: ring = product<MXFP4>(p, ring, areas, state); break;
-            case NVFP4: ring = product<NVFP4>(p, ring, areas, state); break;
-            default: ring = attention(p, ring, areas.x, here, table, rope, state);
+            case ATTENTION: attention(p, ring, i, here, table, rope); break;
+            case FORMAT: product<FORMAT>(p, ring, i); break;
+            default: product<BF16>(p, ring, i);
         }
     }
     // The last block to finish advances the step's number, so that the next step's tags differ.
