@@ -75,7 +75,8 @@ def calibrated(row: Row, folder: Path) -> Iterator[None]:
     """Predictions as after `gpuwise calibrate` on the machine of a row."""
     kept = sorted(folder.glob(f"calibration-{row['gpu']}.json"))
     # Steps follow the launches of their own run in proportion.
-    beside = rates.LAUNCH_S * (row["run_launch_s"] / rates.LAUNCH_S) ** (1.0 / rates.READING_POWER)
+    factor = row["run_launch_s"] / rates.LAUNCH_S
+    beside = rates.LAUNCH_S * (factor / rates.READ_LEVEL) ** (1.0 / rates.READING_POWER)
     on_host = rates.Operators(gpu_id=row["gpu"], factors={}, cases=0, spread=0.0, launch_s=beside)
     document = json.loads(kept[0].read_text()) if kept else rates.operators_document(on_host, {})
     with tempfile.TemporaryDirectory() as home, mock.patch.dict(os.environ, GPUWISE_HOME=home):

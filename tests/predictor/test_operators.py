@@ -52,7 +52,7 @@ def test_factors_are_those_of_the_card_and_drawn_to_one_where_little_was_measure
     found = slow(2.0)
     assert found.factors["pointwise relu half"] == pytest.approx(2.0, rel=0.1)
     assert 1.5 < found.factors["pointwise"] < 2.0
-    assert found.host == pytest.approx(1.0)
+    assert found.host == pytest.approx(rates.READ_LEVEL)
     assert found.cases == 9
 
 

@@ -45,7 +45,7 @@ def test_what_calibrate_kept_goes_before_the_launches_of_the_rows(tmp_path: Path
     with zoo.calibrated(found, tmp_path):
         own = rates.of_card(found["gpu"])
         assert own is not None
-        assert own.host == pytest.approx(3.0**rates.READING_POWER)
+        assert own.host == pytest.approx(rates.READ_LEVEL * 3.0**rates.READING_POWER)
 
 
 @pytest.mark.parametrize(
