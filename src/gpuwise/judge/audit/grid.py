@@ -981,6 +981,6 @@ def claim_of(reading: Reading, owner: Subject, line: int, block: int, sure: bool
         stated=reading.token.text, block=block, approximate=reading.token.approximate,
         at_most=reading.token.at_most, is_range=reading.token.is_range, sparse=reading.sparse,
         vector=reading.vector, several=owner.several, count=owner.count * reading.token.count,
-        sure=sure and not (reading.either or (is_multiple(owner, reading) and not total) or makers), total=total,
-        group="" if owner.sure else " ".join(owner.gpu_ids),
+        sure=sure and not (reading.either or makers or (is_multiple(owner, reading) and not total)),
+        total=total, group="" if owner.sure else " ".join(owner.gpu_ids),
     )  # fmt: skip

@@ -372,7 +372,7 @@ class Sentence:
             before = before[-(token.start - last - parted.end()) :]
         end = min((t.start for t in self.tokens[place + 1 :] if t.kind == "value"), default=len(self.text))
         # "3 of 12 GB total 48 GB": what stands right before the next value is said of that one.
-        after = re.sub(r"\b(?:total|together)[ :]*$" if end < len(self.text) else "$", "", self.text[token.end : end])[:NEAR]
+        after = CUES["total_ahead"].sub("", self.text[token.end : end + 1])[:NEAR]
         if CUES["each_of_several"].match(after):
             return False
         # Behind a product an equals sign gives something computed.
