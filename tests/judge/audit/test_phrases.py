@@ -865,6 +865,9 @@ W 两张 RTX 4090 合计 64 GB 显存。
 R 8 张 H100 SXM 共 640 GB 显存。
 W 8 张 H100 SXM 共 512 GB 显存。
 R Three RTX 4090 of 24 GB total 72 GB.
+N The B200 doubles the H100's memory and more than doubles its bandwidth.
+N A 4060 Ti 16GB is 3.5 times slower in bandwidth than a 4090.
+W RTX 4090 的 CUDA 核心数是 RTX 3090 的 3 倍。
 W Three RTX 4090 of 24 GB total 96 GB.
 R NVLink on the A100 runs at 600 GB/s in total.
 W NVLink on the A100 runs at 900 GB/s in total."""
@@ -930,6 +933,8 @@ def test_rents_below_money_per_gpu_and_hour() -> None:
         # What is switched off is not missing.
         ("ecc: false", None), ("supports_ecc: false", "contradicts"),
         ("total_vram_gb: 64", "agrees"), ("total_vram_gb: 96", "contradicts"),
+        # Without a word for GPUs it may be that of the machine.
+        ("memory_total_gb: 96", "cannot tell"),
     ],
 )  # fmt: skip
 def test_entries_of_an_object(entry: str, verdict: str | None) -> None:
@@ -946,3 +951,9 @@ def test_the_count_of_one_object_is_not_that_of_the_next() -> None:
         "- name: a\n  gpu: T4\n  gpu_count: 4\n  total_vram_gb: 64\n- name: b2\n  gpu: L4\n  memory_gb: 24\n"
     )
     assert [f.verdict for f in audit.audit_text(text, "a.yaml", today=TODAY).findings] == ["agrees", "agrees"]
+
+
+def test_a_total_right_below_the_memory_of_each_is_of_the_gpus() -> None:
+    text = "gpu: T4\ngpu_count: 4\ngpu_memory_gb: 16\nmemory_total_gb: {}\n"
+    found = [audit.audit_text(text.format(n), "a.yaml", today=TODAY).findings[-1].verdict for n in (64, 96)]
+    assert found == ["agrees", "contradicts"]

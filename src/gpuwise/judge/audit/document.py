@@ -140,8 +140,8 @@ class _Walk:
         self.tables, self.section = 0, 1
         # The GPUs of a title, as they stood in the columns of a table.
         self.order = order
-        # How many GPUs a line of the section counts.
-        self.count = 1
+        # How many GPUs a line of the section counts, and the last line that names memory as that of GPUs.
+        self.count, self.sized = 1, -1
         # The fields that the last heading names, and where its value may stand below.
         self.topic, self.below = label_of(""), 0
 
@@ -384,6 +384,11 @@ class _Walk:
         owner = self.recent or self.about
         for label, value in pairs:
             owner = subject_of(label) or owner
+            if CUES["gpu_memory"].search(label):
+                self.sized = line.line
+            elif line.line == self.sized + 1:
+                # "memory total: 320" right below "GPU memory: 80" is of the GPUs, too.
+                label = re.sub(r"^(?=(?:memory )?total\b)", "GPU ", label)
             # "141 GB (double the memory capacity of the H100)": the other term of a comparison owns nothing.
             value = CUES["other_term"].sub("", value)
             # "1008 GB/s (864 GB/s vs 1008 GB/s)" below "A vs B"
