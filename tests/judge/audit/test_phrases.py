@@ -819,9 +819,63 @@ W The GeForce GTX 780 Ti delivers 7 TFLOPS of FP32.
 W The GeForce GTX 680 has 2048 CUDA cores and draws 250 W.
 R The GTX Titan has 12 GB of memory, the GTX Titan Xp 3,840 CUDA cores."""  # noqa: RUF001
 
+RELATIONS = """W L'A100 prend en charge nativement le FP8.
+R Le H100 prend nativement en charge le FP8.
+R A100 は FP8 をサポートしていません。
+R RTX 4090にはNVLinkがありません。
+W RTX 3090にはNVLinkがありません。
+W T4 没有 ECC。
+R Die T4 unterstützt BF16 nicht nativ.
+W La V100 es compatible con BF16.
+R La T4 no es compatible con BF16.
+R NVLink on the H100 (900 GB/s) is 1.5 times that of the A100.
+W NVLink on the H100 (900 GB/s) is three times that of the A100.
+R The RTX 4090 has 12 times the L2 cache of the RTX 3090.
+W The RTX 4090 has twice the L2 cache of the RTX 3090.
+R The B200 has 2.6 times the transistors of the H100.
+W The B200 has 4 times the transistors of the H100.
+R The RTX 4090 has 2.3 times the FP32 TFLOPS of the RTX 3090.
+W The RTX 4090 has 5 times the FP32 TFLOPS of the RTX 3090.
+N The A100 has 5 times the FP16 TFLOPS of the V100.
+W The A100 has 9 times the FP16 TFLOPS of the V100.
+N The H100 has 9 times the FP16 throughput of the A100.
+N The GH200 has three times the memory of the H100.
+R The A40 draws a seventh less than the RTX 3090, the A40 draws less than the RTX 3090.
+R The H200 has 141 GB, 76 % more than the H100 SXM.
+W The H200 has 141 GB, 30 % more than the H100 SXM.
+N The A10 has 3 times the bandwidth of the P4 and 8 times its frame rate.
+R RX 7900 XTX 的带宽大约是 RX 7800 XT 的 1.5 倍。
+W H100 的显存带宽是 A100 80GB 的 5 倍。
+R L4 的显存是 A40 的一半。
+W L4 的显存是 T4 的一半。
+R RTX 5090 的显存带宽比 RTX 4090 高 78%。
+W RTX 5090 的显存带宽比 RTX 4090 高 20%。
+N RTX 4090 的性能是 RTX 3090 的 2 倍。
+W H100のメモリ帯域幅はA100 80GBの5倍です。
+R H200のメモリはA100 40GBの3.5倍です。
+R Die A100 80GB bietet den doppelten Speicher der A100 40GB.
+W Die A100 80GB bietet den dreifachen Speicher der A100 40GB.
+R Die RTX 5090 bietet das 1,78-Fache der Bandbreite der RTX 4090.
+W Die RTX 5090 bietet das 2,5-Fache der Bandbreite der RTX 4090.
+R La bande passante du H200 est 1,4 fois celle du H100 SXM.
+W La bande passante du H200 est 3 fois celle du H100 SXM.
+W La RTX 5090 ha il triplo della banda di memoria della RTX 4090.
+R 两张 RTX 3090 合计 48 GB 显存。
+W 两张 RTX 4090 合计 64 GB 显存。
+R 8 张 H100 SXM 共 640 GB 显存。
+W 8 张 H100 SXM 共 512 GB 显存。
+R Three RTX 4090 of 24 GB total 72 GB.
+N The B200 doubles the H100's memory and more than doubles its bandwidth.
+N A 4060 Ti 16GB is 3.5 times slower in bandwidth than a 4090.
+W RTX 4090 的 CUDA 核心数是 RTX 3090 的 3 倍。
+W Three RTX 4090 of 24 GB total 96 GB.
+R NVLink on the A100 runs at 600 GB/s in total.
+W NVLink on the A100 runs at 900 GB/s in total."""
+
 
 @pytest.mark.parametrize(
-    "line", [*ABLE.splitlines(), *BESIDE.splitlines(), *SUMS.splitlines(), *OTHERS.splitlines()]
+    "line",
+    [line for lines in (ABLE, BESIDE, SUMS, OTHERS, RELATIONS) for line in lines.splitlines()],
 )
 def test_sentences(line: str) -> None:
     """R is right and must be found so, W is wrong and must be accused, N says nothing to accuse."""
@@ -869,3 +923,37 @@ def test_a_point_for_thousands_is_read_once() -> None:
 def test_rents_below_money_per_gpu_and_hour() -> None:
     text = "GPU\t$/GPU-hr\nH100 SXM\t2.99\nA10\t0.75"
     assert [f.field for f in audit.audit_text(text, today=TODAY).findings] == ["rent per hour"] * 2
+
+
+@pytest.mark.parametrize(
+    ("entry", "verdict"),
+    [
+        ("supports_bf16: true", "contradicts"), ("supports_bf16: false", "agrees"),
+        ("nvlink: true", "contradicts"),
+        # What is switched off is not missing.
+        ("ecc: false", None), ("supports_ecc: false", "contradicts"),
+        ("total_vram_gb: 64", "agrees"), ("total_vram_gb: 96", "contradicts"),
+        # Without a word for GPUs it may be that of the machine.
+        ("memory_total_gb: 96", "cannot tell"),
+    ],
+)  # fmt: skip
+def test_entries_of_an_object(entry: str, verdict: str | None) -> None:
+    for text in (
+        f"- name: node-a\n  gpu: T4\n  gpu_count: 4\n  memory_gb: 16\n  tdp_w: 70\n  {entry}\n",
+        f"- name: node-a\n  gpu_count: 4\n  gpu: T4\n  memory_gb: 16\n  tdp_w: 70\n  {entry}\n",
+    ):
+        found = [f.verdict for f in audit.audit_text(text, "a.yaml", today=TODAY).findings if f.lines == (6,)]
+        assert found == ([verdict] if verdict else [])
+
+
+def test_the_count_of_one_object_is_not_that_of_the_next() -> None:
+    text = (
+        "- name: a\n  gpu: T4\n  gpu_count: 4\n  total_vram_gb: 64\n- name: b2\n  gpu: L4\n  memory_gb: 24\n"
+    )
+    assert [f.verdict for f in audit.audit_text(text, "a.yaml", today=TODAY).findings] == ["agrees", "agrees"]
+
+
+def test_a_total_right_below_the_memory_of_each_is_of_the_gpus() -> None:
+    text = "gpu: T4\ngpu_count: 4\ngpu_memory_gb: 16\nmemory_total_gb: {}\n"
+    found = [audit.audit_text(text.format(n), "a.yaml", today=TODAY).findings[-1].verdict for n in (64, 96)]
+    assert found == ["agrees", "contradicts"]

@@ -156,3 +156,31 @@ def test_a_format_of_local_engines_means_one_request(title: str, rate: int, wron
     text = f"| GPU | Bandwidth | {title} |\n|---|---|---|\n| Tesla M40 24GB | 288 GB/s | {rate} |\n"
     found = [f.verdict for f in audit.audit_text(text, "a.md").findings if f.field == "throughput"]
     assert found == ["contradicts" if wrong else "cannot tell"]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        # 6 x 7e9 operations a token of 312 TFLOP/s: 7,430 tokens/s at most; adapters take 4.
+        ("A single A100 80GB trains a 7B model at 9,500 tokens/s in BF16.", True),
+        ("A single A100 80GB trains a 7B model at 6,900 tokens/s in BF16.", False),
+        ("A single A100 80GB trains a 7B model with LoRA at 9,500 tokens/s in BF16.", False),
+        ("A single A100 80GB trains a 7B model at 9,500 tokens/s in BF16 and FP8.", False),
+        ("A single A100 80GB node trains a 7B model at 9,500 tokens/s in BF16.", False),
+        ("A single A100 80GB trains a 7B model at batch size 1 at 3,000 tokens/s in BF16.", False),
+        ("A reader got 90 tok/s of an 8B FP16 model on his RX 7900 XTX at batch 1.", True),
+        ("A reader got 50 tok/s of an 8B FP16 model on his RX 7900 XTX at batch 1.", False),
+        ("Eine RTX 3090 schafft mit Llama 3 8B in FP16 im Einzelstrom 90 Token/s.", True),
+        ("An M2 Ultra (76 GPU cores) with 800 GB/s decodes Llama 3 8B in FP16 at 900 tok/s, batch 1.", True),
+    ],
+)
+def test_bounds_of_one_gpu(text: str, wrong: bool) -> None:
+    assert ("physics" in kinds(text)) == wrong
+
+
+def test_a_file_is_of_one_format() -> None:
+    head = "Llama 3 8B, batch 1; the Q4 file has 4.9 GB.\n\n| GPU | Q4 tok/s | F16 tok/s |\n|---|---|---|\n"
+    text = head + "| A6000 | {} |\n"
+    # 768 GB/s read 4.9 GB for each token 157 times, 16 GB 48 times.
+    assert kinds(text.format("150 | 45")) == {None}
+    assert kinds(text.format("150 | 60")) == {None, "physics"}

@@ -18,8 +18,6 @@ NAMED = re.compile(
     r"|-(?!capable|ready|enabled|anschluss|unterst|verbindung|br))",
     re.IGNORECASE,
 )
-# Behind a GPU the list of what it has.
-_BEHIND_NAME = re.compile(r"\)?\s?[:(\u2013\u2014-]")
 # Things that a list behind a GPU names before the last one, which may be denied.
 _LIST_OF = re.compile(
     r"(?P<has>(?:has|with|offers|supports|features|comes with) )?"
@@ -68,7 +66,7 @@ def abilities(
             # "Limitations: no TF32"
             words = re.sub(r"^\w{4,16}: (?=\w)", "", words) if not start else words
             listed = _LIST_OF.match(words)
-            if listed and (_BEHIND_NAME.match(lead, start) or listed["has"]):
+            if listed and (CUES["behind_name"].match(lead, start) or listed["has"]):
                 # "A100: 80 GB, NVLink, no FP8, MIG": each thing of a list is said by itself.
                 if listed["not"] and not words[listed.end() :].strip() and not re.search(r"\bn?or\b", clause):
                     continue

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.evidence import alike
-from gpuwise.judge.audit.words import ABILITIES, COUNTS
+from gpuwise.judge.audit.words import ABILITIES, COUNTS, CUES
 from gpuwise.model.judgement import Claim, Number
 
 # Relative difference of one figure printed by two vendors' pages: 1792 and 1800 GB/s.
@@ -44,12 +44,6 @@ MONTHS = 8
 AT_ONCE, DELIVERED = (0, 1), (2, 8)
 # How near a figure must be to the one that it is taken to be.
 LIKE = 0.011
-_IN_THOUSANDS = re.compile(r"(?<![\d.,])\d{1,2} ?k\b", re.IGNORECASE)
-_COARSE = re.compile(
-    r"(?<![\d.,])\d[.,]\d(?!\d)|(?<![\d.,])\d ?"
-    r"(?:[TP](?:era|eta)?(?:B|FLOP|OP)|bill|bilh|bn|mld|mrd|mil[il]i?ar)",
-    re.IGNORECASE,
-)
 
 
 def numbers_of(values: Iterable[Number | str | float]) -> list[float]:
@@ -109,7 +103,7 @@ def same(claim: Claim, stated: Number | str, known: float | str) -> bool:
         return _is_same_text(claim.field, str(stated), str(known), at_once)
     if claim.field in COUNTS:
         # "More than 8,000 cores" are 8,704, "14k" 14,080.
-        rounded = claim.approximate or _IN_THOUSANDS.search(claim.stated)
+        rounded = claim.approximate or CUES["in_thousands"].search(claim.stated)
         near = (COARSE if stated.digits == 1 else ROUGH) if rounded else 0.0
         return abs(stated.value - known) <= near * known
     decimal = claim.field == "memory_bytes" or "." in claim.stated
@@ -127,7 +121,7 @@ def is_near(claim: Claim, stated: Number, known: float) -> bool:
     rough = ROUGH if claim.approximate and stated.digits <= FEW else 0.0
     if difference <= max(clock, rough, FEW_CLOSE if few else CLOSE):
         return True
-    limit = COARSE if _COARSE.search(claim.stated) else ROUNDED
+    limit = COARSE if CUES["coarse"].search(claim.stated) else ROUNDED
     if not known or not stated.value or difference > limit:
         return False
     unit = 10.0 ** (floor(log10(abs(known))) + 1 - stated.digits)

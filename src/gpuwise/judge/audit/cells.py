@@ -74,6 +74,8 @@ class Reading:
     times: tuple[float, float] | None = None
     """So many times the GPU's own figure its label lets it be, at least and at most: a total of several, what
     an owner limits, what a whole die has."""
+    total: bool = False
+    """Whether its label says that it is the memory of all GPUs, not that of the machine around them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +315,8 @@ def _of_value(
     direction = CUES["direction"].match(cell, token.end) is not None
     # "Effective bandwidth": that of a cache.
     direction |= field == "memory_bytes_per_s" and CUES["with_cache"].search(label.text) is not None
-    reading = Reading(field=field, values=numbers, token=token, either=direction, times=times)
+    total = times == SEVERAL and field == "memory_bytes" and CUES["gpu_memory"].search(label.text) is not None
+    reading = Reading(field=field, values=numbers, token=token, either=direction, times=times, total=total)
     if not field.startswith("peak:"):
         yield reading
         return

@@ -15,10 +15,8 @@ from gpuwise.model.judgement import Claim, Number, Relation
 TIMES: Mapping[str, float] = NAMES["times"]
 # Fields that texts compare without a number.
 COMPARED_FIELDS = SUMMED | {
-    "power_w", "sm_count", "l2_bytes", "memory_bus_bits", "link_bytes_per_s", "transistors", "rt_cores", *FORMATS
+    "power_w", "sm_count", "l2_bytes", "memory_bus_bits", "link_bytes_per_s", "transistors", *FORMATS
 }  # fmt: skip
-# Words behind a ratio that leave its field to what was said before: "3 times that of", "as fast as".
-_OPEN_FIELD = re.compile(r"(?:\W|\b(?:that|those|the|as|fast|much|large|high|big|of|what|is)\b)*", re.IGNORECASE)
 
 
 def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> Iterator[Claim]:
@@ -58,8 +56,8 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
         of_subject = label_of(lead[-NEAR:]).first if re.search(r"\b(?:of|on) (?:the |an? )?$", lead) else None
         named = label_of(match["field"]).first or (label_of(match[0]).first if amount is None else None)
         field = named if named is not None else of_unit
-        if not field and _OPEN_FIELD.fullmatch(match["field"]):
-            # "1,408 cores and 336 GB/s, which is more than": the last of what it states; "draws a third less than".
+        if not field and CUES["open_field"].fullmatch(match["field"]):
+            # "1,408 cores and 336 GB/s, which is more than": the last of what it states; "draws a third less".
             stated = [t.dimension for t in scan(words) if t.kind == "value"]
             drawn = "power_w" if re.search(r"\b(?:draws?|consumes?)\b", words) else None
             of_words = OF_UNIT.get(stated[-1]) if stated else None
@@ -76,10 +74,8 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
             or (speaks.text.endswith(("'s", "\u2019s")) and label_of(words).first == field)
             or CUES["and_also"].fullmatch(words)
         )
-        if (
-            CUES["open"].search(words.replace("need", "") if field == "power_w" else words + match[0])
-            or not verb
-        ):
+        open_ = CUES["open"].search(words.replace("need", "") if field == "power_w" else words + match[0])
+        if open_ or not verb:
             continue
         value, digits, more = 1.0, 1, False
         relation: Relation = "same" if match["same"] else "under" if less else "over"
@@ -106,9 +102,11 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
             kind="value", start=match.start(), end=match.end("field"), approximate=about is not None,
             text=sentence[match.start() : match.end("field")].strip(),
         )  # fmt: skip
-        doubt = sentence[-1:] == "?" or CUES["doubt"].search(lead[-LEAD:])
-        # "20 times the FP32 rate of the V100, with TF32"; what is trained or served is measured.
-        doubt = doubt or (field[:5] == "peak:" and CUES["other_rate"].search(sentence))
+        # "20 times the FP32 rate of the V100, with TF32"; what is no peak by name may be measured.
+        peak = CUES["peak_rate"].search(match[0]) and not CUES["other_rate"].search(sentence)
+        doubt = (
+            (field[:5] == "peak:" and not peak) or sentence[-1:] == "?" or CUES["doubt"].search(lead[-LEAD:])
+        )
         reading = Reading(field=field, values=(Number(value=value, digits=digits),), token=token)
         claim = claim_of(reading, one, line, block, not doubt and one.count == 1)
         yield replace(claim, than=other.gpu_ids, more=more, relation=relation)

@@ -34,22 +34,7 @@ MOST_ASKED = 2
 LIKE_ONE = 1.5
 # A line of a paragraph that is at least so long may go on in the next.
 WRAPPED = 50
-_COMPARES = re.compile(
-    r"\s?\([^()]{0,60}\b(?:twice|double|half|times|more|less|faster|higher|than)\b[^()]{0,60}\)"
-)
-_OF_BOTH = re.compile(r"^[^()]{0,40}\(([^()]{1,40} vs\.? [^()]{1,40})\)$")
-# "cnt: 2" beside the name of a GPU.
-_COUNTED = re.compile(
-    r"(?:(?:num(?:ber)?(?: of)?[ _])?(?:gpu|accelerator)s?(?:[ _](?:count|num))?|cnt|count|qty): (\d{1,3})", re.I
-)
-# "supports bf16: true", "nvlink: no": whether it is there, or whether it is used.
-_ANSWER = re.compile(r"([\w -]{2,40}?)\s?[:=]\s?(true|false|yes|no)", re.IGNORECASE)
 _ENDS = re.compile(r"[A-Za-z0-9)][.!?] (?=[A-Z])")
-_NAME = re.compile(
-    r"(?:card|gpu|(?:gpu )?name): (?![a-z]{2}\d{3}\b)([a-z][\w .-]{0,40}\d[\w .-]{0,20})", re.I
-)
-_KEY = re.compile(r"(?:gpu|accelerator|card)[ _\w]{0,8}: ", re.IGNORECASE)
-_PRODUCT = re.compile(r"[A-Z][\w .+-]{2,30}\d[\w .+-]{0,20}")
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
 _BARS = re.compile(r"\s[|\u00b7\u2022]\s")
 _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
@@ -59,15 +44,15 @@ _NAMED = re.compile(r"[\w .()/-]{2,60}:(?:\s|$)|\[?\d{1,2}:\d\d|\W{3}\w")
 
 # "RTX 4000" where a document names an RTX 4090 is that card's series, unless it names workstation cards.
 _SERIES = re.compile(r"\b(?P<line>[RG]TX|RX)[ -]?(?P<first>\d)000(?![\w.,]*\d| Ada)")
-_OF_SERIES = re.compile(r"\b([RG]TX|RX)[ -]?(\d)0?[1-9]\d{1,2}\b")
-_WORKSTATION = re.compile(r"\b(?:Quadro|Ada Generation|RTX PRO|Workstation|SFF)\b", re.IGNORECASE)
 
 
 def _without_series(blocks: Sequence[Block], texts: Sequence[str]) -> Sequence[Block]:
     """The blocks with the names of series written as no card's: "RTX 4000" as "RTX 40 series"."""
-    if not any(_SERIES.search(text) for text in texts) or any(_WORKSTATION.search(text) for text in texts):
+    if not any(_SERIES.search(text) for text in texts) or any(
+        CUES["workstation"].search(text) for text in texts
+    ):
         return blocks
-    cards = {match.groups() for text in texts for match in _OF_SERIES.finditer(text)}
+    cards = {match.groups() for text in texts for match in CUES["of_series"].finditer(text)}
 
     def named(found: re.Match[str]) -> str:
         series = (found["line"], found["first"]) in cards
@@ -158,8 +143,8 @@ class _Walk:
         self.tables, self.section = 0, 1
         # The GPUs of a title, as they stood in the columns of a table.
         self.order = order
-        # How many GPUs a line of the section counts.
-        self.count = 1
+        # How many GPUs a line of the section counts, and the last line that names memory as that of GPUs.
+        self.count, self.sized = 1, -1
         # The fields that the last heading names, and where its value may stand below.
         self.topic, self.below = label_of(""), 0
 
@@ -256,7 +241,7 @@ class _Walk:
         for part, follows in zip_longest(parts, parts[1:]):
             labelled = CUES["product_label"].fullmatch(above) is not None
             above = part.text if isinstance(part, Line) else ""
-            if labelled and _PRODUCT.fullmatch(above) and not scan(above):
+            if labelled and CUES["product_name"].fullmatch(above) and not scan(above):
                 # "GPU" above a name outside the catalog: the lines that follow describe that product.
                 self.headings, self.recent = {PLAIN + 1: Subject(above, ())}, None
                 continue
@@ -265,16 +250,16 @@ class _Walk:
             if row and isinstance(part, Line) and _WIDE.search(part.text[part.text.find("  ") + 2 :]):
                 part = replace(part, text=_as_list(_WIDE.split(part.text)))
             joins = isinstance(part, Line) and bool(paragraph) and not row and _wraps(paragraph[-1], part)
-            if isinstance(part, Line) and (counted := _COUNTED.fullmatch(part.text)):
+            if isinstance(part, Line) and (counted := CUES["counts_gpus"].fullmatch(part.text)):
                 self.count = int(counted[1]) or 1  # A machine without GPUs counts none of them
             if not joins:
                 yield from self.prose(paragraph)
                 paragraph = []
             if isinstance(part, grid.Grid):
                 yield from self.table(part)
-            elif not joins and (named := _NAME.fullmatch(part.text)) and not prose.gpus_of(part.text):
+            elif not joins and (made := CUES["is_gpu"].fullmatch(part.text)) and not prose.gpus_of(part.text):
                 # "gpu: A16" begins an object, "gpu: AD102" does not.
-                self.headings, self.recent, self.count = {PLAIN + 1: subject_of(named[1])}, None, 1
+                self.headings, self.recent, self.count = {PLAIN + 1: subject_of(made[1])}, None, 1
             elif not joins and (name := _of_another(part.text)):
                 self.headings, self.recent = {PLAIN + 1: Subject(name, ())}, None
             elif part.line in parents and not part.text[0].islower():
@@ -283,7 +268,8 @@ class _Walk:
                 self.heading(PLAIN + deep, part.text, part.line)
                 yield from self.prose([part])
             elif not joins and self.is_title(part):
-                count = 1 if part.marked or not _KEY.match(part.text) else self.count
+                # "gpu: L4" below "gpu_count: 4" is of the same object.
+                count = 1 if part.marked or not CUES["key_of_gpu"].match(part.text) else self.count
                 self.heading(PLAIN + part.item, part.text, part.line)
                 self.count = count
                 # So short a line may still be a sentence: "The T4 supports FP8."
@@ -401,10 +387,15 @@ class _Walk:
         owner = self.recent or self.about
         for label, value in pairs:
             owner = subject_of(label) or owner
+            if CUES["gpu_memory"].search(label):
+                self.sized = line.line
+            elif line.line == self.sized + 1:
+                # "memory total: 320" right below "GPU memory: 80" is of the GPUs, too.
+                label = re.sub(r"^(?=(?:memory )?total\b)", "GPU ", label)
             # "141 GB (double the memory capacity of the H100)": the other term of a comparison owns nothing.
-            value = _COMPARES.sub("", value)
+            value = CUES["other_term"].sub("", value)
             # "1008 GB/s (864 GB/s vs 1008 GB/s)" below "A vs B"
-            value = _OF_BOTH.sub(r"\1", value)
+            value = CUES["of_both"].sub(r"\1", value)
             gpus = [t for t in scan(value) if t.kind == "gpu"]
             in_order = re.split(r"\s(?:vs\.?|versus|/)\s", value)
             # "Memory: A100 80 GB, H100 94 GB": each value to the GPU before it.
@@ -412,11 +403,8 @@ class _Walk:
             if not gpus and len(in_order) == len(self.scope.pair) > 1:
                 # "80 GB vs 94 GB" below "H100 vs H100 NVL"
                 parts = list(zip(self.scope.pair, in_order, strict=True))
-            if (
-                len(value) > (TITLE if gpus else grid.LONGEST)
-                or not parts
-                or (gpus and not label_of(label).fields)
-            ):
+            long = len(value) > (TITLE if gpus else grid.LONGEST)
+            if long or not parts or (gpus and not label_of(label).fields):
                 yield from self.prose([line])
                 return
             one_each = all(sum(t.kind == "value" for t in scan(text)) == 1 for _, text in parts)
@@ -492,7 +480,7 @@ def _of_another(text: str) -> str:
 
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
     """(label, value) for each field of a line with its value behind a colon, a dash, or glued to it."""
-    if len(text) < TITLE and (answer := _ANSWER.fullmatch(text)) and label_of(answer[1]).ability:
+    if len(text) < TITLE and (answer := CUES["answered"].fullmatch(text)) and label_of(answer[1]).ability:
         # That a thing is not there may be how a machine was set up: "mig: false".
         supports = answer[2].lower() in ("true", "yes") or CUES["plain_ability"].search(answer[1])
         yield from [(answer[1], answer[2])] if supports else ()

@@ -10,7 +10,7 @@ from itertools import pairwise, permutations
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
-from gpuwise.judge.audit.cells import FORMATS, SEVERAL, SUMMED, Label, Reading, ability_of, label_of, readings
+from gpuwise.judge.audit.cells import FORMATS, SUMMED, Label, Reading, ability_of, label_of, readings
 from gpuwise.judge.audit.read import Cell
 from gpuwise.judge.audit.words import (
     COUNTED,
@@ -981,12 +981,12 @@ def explained(placed: Sequence[_Placed]) -> float:
 def claim_of(reading: Reading, owner: Subject, line: int, block: int, sure: bool) -> Claim:
     """The claim that a reading makes of its owner."""
     makers = owner.custom and reading.field in OF_MAKER
-    total = reading.times == SEVERAL and owner.count > 1 and reading.field == "memory_bytes"
+    total = reading.total and owner.count > 1
     return Claim(
         line=line, gpu=owner.text, gpu_ids=owner.gpu_ids, field=reading.field, values=reading.values,
         stated=reading.token.text, block=block, approximate=reading.token.approximate,
         at_most=reading.token.at_most, is_range=reading.token.is_range, sparse=reading.sparse,
         vector=reading.vector, several=owner.several, count=owner.count * reading.token.count,
-        sure=sure and not (reading.either or (is_multiple(owner, reading) and not total) or makers), total=total,
-        group="" if owner.sure else " ".join(owner.gpu_ids),
+        sure=sure and not (reading.either or makers or (is_multiple(owner, reading) and not total)),
+        total=total, group="" if owner.sure else " ".join(owner.gpu_ids),
     )  # fmt: skip

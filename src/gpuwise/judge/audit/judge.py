@@ -706,13 +706,12 @@ def _of_ratio(claim: Claim) -> Finding:
     both = (*claim.gpu_ids, *claim.than)
     # A superchip may be taken with the memory of its processor, and for the chips in it.
     silent = any(not evidence.of(i, claim.field) or (i[0] == "g" and agree.twins_of(i)) for i in both)
-    verdict: Verdict = "agrees" if "agrees" in found else "contradicts"
-    if verdict != "agrees" and (
-        not found or silent or "cannot tell" in found or claim.several or not claim.sure
-    ):
-        verdict = "cannot tell"
-    elif verdict != "agrees" and any(min(a.witnesses, b.witnesses) < WITNESSES for a, b in pairs):
-        verdict = "differs"
+    open_ = not found or silent or "cannot tell" in found or claim.several or not claim.sure
+    # No source is so far off, as in other claims.
+    far = [claim.relation == "times" and not alike(stated.value, a / b, FAR) for a, b in figures]
+    alone = any(min(a.witnesses, b.witnesses) + f < WITNESSES for (a, b), f in zip(pairs, far, strict=True))
+    wrong: Verdict = "cannot tell" if open_ else "differs" if alone else "contradicts"
+    verdict: Verdict = "agrees" if "agrees" in found else wrong
     explained = f"{pairs[0][0].text} and {pairs[0][1].text}" if pairs else ""
     ratios = sorted(a / b for a, b in figures) if claim.relation == "times" else []
     known = " to ".join(dict.fromkeys(f"{ratio:.3g}" for ratio in (*ratios[:1], *ratios[-1:])))

@@ -71,24 +71,8 @@ _TENSOR = re.compile(r"tensor[ -]cores?\b[^.;,]*$", re.I)
 _LEADS = re.compile(r"(?: \w{4,20}){0,2}, (?:the |an? |nvidia'?s? |amd'?s? ){0,2}", re.IGNORECASE)
 _OF_IT = re.compile(r" (?:(?:architecture|chip|die) )?(?:of|in|on|inside) (?:(?:older |newer )?the |an? )?")
 _BUS = re.compile(r"\bbus", re.I)
-# Between a size and the type of the same memory: "8 GB of VRAM GDDR6".
-_TYPE_OF = re.compile(
-    r"[^\d.,;:()]{0,9}|(?: (?:of|memory|video|vram|ram|dedicated|memoria|speicher)){1,4} ", re.I
-)
-_CLAUSE = re.compile(
-    r";|[,:] (?:and |but )?(?=its? )|, (?=(?:whose|which) )"
-    r"| and (?=(?:has|draws|needs|offers|comes|delivers|uses|carries|gets)\b)"
-)
-# "Of its older sibling, the A10": the name again.
-_APPOSED = re.compile(
-    r" (?:the|its|an?)(?: [\w-]{1,16}){0,4}"
-    r" (?:gpu|card|chip|flagship|model|(?:prede|suc)cessor|sibling),(?= the $)",
-    re.IGNORECASE,
-)
 _OF_MEMORY = re.compile("memory|vram|hbm|gddr", re.IGNORECASE)
 _LABEL = re.compile(r"\W*(?:[^.,;\d][^.,;]{2,31}:\s|[^\d.,;]{3,32}[: ])?")
-# Behind a name with its size another one: "MI50 16 GB or 32 GB".
-_OR_SIZE = re.compile(r".*\d ?G[Bo]?(?:,? (?:or|and) |/)", re.IGNORECASE)
 _OR = re.compile(r" (?:or|vs\.?|versus) ")
 
 
@@ -372,7 +356,7 @@ class _Choice(Sentence):
                 doubt = self.doubt(place, field, each)
             sure = not doubt
         beside = self.text[self.tokens[place - 1].end : token.start] if place else ""
-        if token.field == "memory_type" and place - 1 in self.owned and _TYPE_OF.fullmatch(beside):
+        if token.field == "memory_type" and place - 1 in self.owned and CUES["its_type"].fullmatch(beside):
             # "141 GB of HBM3e": the type is of the memory beside it.
             owner, certain = self.owned[place - 1]
             # A card that the catalog lacks has no figure that confirms it.
@@ -839,7 +823,7 @@ class _Choice(Sentence):
             return 0.1
         beside = [g for g in self.near(token) if g.start not in self.enclosed or around]
         if gpu.start >= token.end:
-            between = _APPOSED.sub(" ", self.between(token.end, gpu.start))
+            between = CUES["apposed"].sub(" ", self.between(token.end, gpu.start))
             turns = len(CUES["turn"].findall(between))
             others = sum(token.end <= g.start < gpu.start for g in beside)
             cost = len(between) * PER_CHARACTER + BETWEEN * others
@@ -1043,7 +1027,7 @@ FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
         one.value == 2 * known.value for i in s.owned[v.place][0].gpu_ids
         for known in evidence.of(i, v.field) for one in v.token.numbers),
     "goes on": lambda s, v: s.goes_on or CUES["about_it"].match(s.text),
-    "or another size": lambda s, v: v.held and _OR_SIZE.fullmatch(
+    "or another size": lambda s, v: v.held and CUES["or_size"].fullmatch(
         v.held.text[-NEAR:] + s.between(v.held.end, v.token.start)),
     # Both directions of a link are its total.
     "count of one": lambda s, v: (v.token.measures == "count" or v.field == "link_bytes_per_s") and all(
@@ -1084,7 +1068,7 @@ AT: Mapping[str, Callable[[str, _Choice, _Value], object]] = {
     "words": lambda cue, s, v: CUES[cue].search(v.words),
     "end": lambda cue, s, v: CUES[cue].search(v.words[-LEAD // 4 :]),
     # What another clause denies is not this one's.
-    "clause": lambda cue, s, v: CUES[cue].search(_CLAUSE.split(v.words)[-1]),
+    "clause": lambda cue, s, v: CUES[cue].search(CUES["clause_ends"].split(v.words)[-1]),
 }
 DOUBTS = tuple(words.data("doubts").values())
 # What they say where only the owner stays open.

@@ -29,9 +29,6 @@ _AS_MUCH = re.compile(r"\b(?:as|than|like|of|from|on) (?:the|its|an?) $")
 _NUMBERED = re.compile(r"(?:\d[x\u00d7]\s?)?\d{4}")
 _VERSION = re.compile(r" (?:version|variant|model|one|card)\b")
 _NOT_SPARSE = re.compile(r"\([^()\d]{0,200}\d[^()]{0,200}\)|\b(?:without|no|w/o) (?:structured )?sparsity")
-_BRACKETS = re.compile(
-    r"\([^()]{2,200}\)|(?: (?:of|from) 20\d\d)?(?P<dash> [-\u2013\u2014] )[^\u2013\u2014]{2,200}?(?P=dash)"
-)
 # The number of GPUs that a list begins with.
 _COUNT_BEFORE = re.compile(rf"(?:\b(?:{'|'.join(COUNTED)})|\d)[\s-]?(?:x\s?)?$", re.IGNORECASE)
 
@@ -102,7 +99,7 @@ class Sentence:
         # "It brings 32 GB - 8 more than the RTX 4090 - and 1,792 GB/s": so are dashes around a comparison.
         self.enclosed |= {
             g.start: m.span()
-            for m in _BRACKETS.finditer(text)
+            for m in CUES["set_off"].finditer(text)
             for g in self.gpus
             if m["dash"] and m.start() < g.start < m.end() and g.start in self.compared
         }
@@ -151,7 +148,7 @@ class Sentence:
                 head = None
         # By place of a token in parentheses the GPU right before them: "the T4 (16 GB, 70 W)".
         self.bracketed = {
-            n: gpu for within in (_BRACKETS.finditer(text) if len(self.gpus) > (about is None) else ())
+            n: gpu for within in (CUES["set_off"].finditer(text) if len(self.gpus) > (about is None) else ())
             for gpu in self.gpus if gpu.start < within.start() <= gpu.end + 2
             if within["dash"] or gpu.start not in self.compared
             for n, t in enumerate(self.tokens) if max(gpu.end, within.start()) <= t.start < within.end()
@@ -376,7 +373,7 @@ class Sentence:
             before = before[-(token.start - last - parted.end()) :]
         end = min((t.start for t in self.tokens[place + 1 :] if t.kind == "value"), default=len(self.text))
         # "3 of 12 GB total 48 GB": what stands right before the next value is said of that one.
-        after = re.sub(r"\b(?:total|together)[ :]*$" if end < len(self.text) else "$", "", self.text[token.end : end])[:NEAR]
+        after = CUES["total_ahead"].sub("", self.text[token.end : end + 1])[:NEAR]
         if CUES["each_of_several"].match(after):
             return False
         # Behind a product an equals sign gives something computed.
@@ -432,7 +429,9 @@ class Sentence:
             return
         # "Slower than the A10, which has twice its memory", else the one that is compared with no other.
         which = re.match(r",? (?:which|that|with|at)\b", self.text[before[-1].end :])
-        speaks = next((g for g in reversed(before) if which or g.start not in self.compared), before[-1])
+        # "It doubles the H100's memory and more than doubles its bandwidth": of what the H100 is likened to.
+        own = [g for g in before if not g.text.endswith(("'s", "\u2019s"))] or before
+        speaks = next((g for g in reversed(own) if which or g.start not in self.compared), own[-1])
         for other in (*(subject([g]) for g in reversed(before)), self.about):
             if other and not other.several and not set(other.gpu_ids) & set(speaks.gpu_ids):
                 yield its, speaks, other, its["field"]

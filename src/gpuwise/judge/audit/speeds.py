@@ -32,14 +32,10 @@ from gpuwise.stats.interval import value_of
 
 FIELD, RENT = "throughput", "rent per hour"
 KINDS: dict[str, Kind] = {
-    "above-peak": "physics",
-    "precision": "wrong precision",
-    "scaling": "scaling over 100 %",
-    "linear": "exactly linear",
-    "halves": "exact halves",
-    "repeated": "repeated value",
+    "above-peak": "physics", "precision": "wrong precision", "scaling": "scaling over 100 %",
+    "linear": "exactly linear", "halves": "exact halves", "repeated": "repeated value",
     "order": "order against FLOPs",
-}
+}  # fmt: skip
 SOURCE = "physics and logic checks"
 # Tokens of a sequence: of the networks that name no length, and where a text does not say: the least that
 # is usual.
@@ -53,7 +49,7 @@ SPARE = 1.1
 # The part of its weights' bytes that a file has at least: some are in fewer bits than its format says.
 SAME_FORMAT = 0.6
 # The same where the text itself works a bound out, of a size that it rounds.
-BOUND, BOUND_SPARE = re.compile(r"\bat most\b|theoretical|upper (?:bound|limit)|ceiling", re.IGNORECASE), 1.4
+BOUND_SPARE = 1.4
 # Bytes/s at which a desktop's processor reads what of a model its GPU has no room for; bytes of a weight in 4
 # bits, the fewest that are usual where a text names none.
 PROCESSOR, FOUR_BITS = 100e9, 0.5
@@ -68,20 +64,10 @@ HALF, FAR = 2.0, 8.0
 OF_A_MONTH = 300.0
 # What lists hold where they have none.
 NO_PRICE = frozenset({0.0, 999.0, 9999.0, 99999.0, 999999.0})
-# "8 x 192 GB = 1,536 GB"; the fields of the units that are so added up, and how far a rounded sum may be off.
-_AMOUNT = r"(?:\d[\d.,]{0,9} ?(?:[GT]i?B(?:/s)?|[GT]o(?:/s)?|k?W|[PT]FLOPS)|\$\d[\d.,]{0,9}\d(?:/hr?)?)"
-PRODUCT = re.compile(
-    r"(?<![\w.,+*/\u00d7x-])(?<![+*/\u00d7x-] )(?P<count>\d{1,4})(?: (?:GPUs?|cards?|h|hours?))? ?"
-    rf"[x\u00d7*\u00b7] ?(?P<each>{_AMOUNT})(?![\w/]) ?\(?= ?(?P<product>{_AMOUNT})(?![\w/])"
-    r"(?! ?[-+*/\u00d7x] ?\d)(?!.{0,12}\b(?:usable|free|net|effective|nutzbar|frei|utili[sz]able|libre))"
-)
+# The fields of the units that texts multiply by a count, and how far a rounded sum may be off.
 FIELD_OF = {
-    "bytes": "memory_bytes",
-    "bytes/s": "memory_bytes_per_s",
-    "w": "power_w",
-    "op/s": "peak:",
-    "usd": "price",
-}
+    "bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s", "w": "power_w", "op/s": "peak:", "usd": "price",
+}  # fmt: skip
 SUM_CLOSE, KEPT_CLOSE = 0.006, 0.02
 # The hours of each time for which a text works out a price per hour.
 HOURS_OF = {"hours": [1], "day": [24], "week": [168], "month": [672, 744], "year": [8736, 8784]}
@@ -250,7 +236,7 @@ def _of_tokens(claim: Claim) -> Finding:
         if size > room:
             why += f", of which {room / 1e9:.3g} GB fit"
         fits = size <= room or not CUES["offloads"].search(text)
-        spare = BOUND_SPARE if BOUND.search(text) else SPARE
+        spare = BOUND_SPARE if CUES["at_most"].search(text) else SPARE
         return _finding(claim, why, wrong=fits and value.value * least > spare)
     if not weights:
         return _finding(claim, "nothing says which model, or how many requests run together")
@@ -295,7 +281,7 @@ def judge_products(blocks: Sequence[Block], found: Sequence[Finding]) -> tuple[F
 
 def _products(text: str) -> Iterator[tuple[str, str, bool | None, str]]:
     """(each, product, whether it is right, what it is) of the products that a line works out."""
-    for match in PRODUCT.finditer(text) if "=" in text else ():
+    for match in CUES["product"].finditer(text) if "=" in text else ():
         why = f"{match['count']} times {match['each']} is another sum"
         yield match["each"], match["product"], _is_product(match), why
     for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z])", text) if "$" in text else ():

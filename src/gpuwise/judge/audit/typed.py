@@ -25,14 +25,7 @@ BRANDS: Mapping[str, str] = NAMES["brands"]
 _VERSUS = ("vs", "vs.", "versus")
 # The number that ends the name of a card.
 _CARD = re.compile(r"(?<=\s)\d{4}$")
-# What a document calls a card for short, and the parts of a name that are its own.
-_SHORT = re.compile(
-    r"\b(?:the |an? |(?:and|or) (?=[XGTS])|(?:plain|normal|regular|ordinary|vanilla|standard|base) )(?P<name>(?:pro )?\d{4}|xtx?|gre|ti|super)\b"
-    r"(?! ?(?:ti\b|super\b|xt|-))|\b(?P<its>\d{4})(?=['\u2019]s\b)",
-    re.I,
-)
 _BASE = re.compile(r"GTX (\d{4})(?= (?:Ti|SUPER)\b)")
-_PARTS_OF_NAME = re.compile(r"(?<=\s)\d{4}$|\bpro \d{4}\b|(?<=\d )(?:xtx?|gre|ti|super)$", re.I)
 
 
 def short_names(gpus: Iterable[Token]) -> Mapping[str, tuple[str, ...]]:
@@ -41,7 +34,7 @@ def short_names(gpus: Iterable[Token]) -> Mapping[str, tuple[str, ...]]:
     found: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     bases: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     for gpu in gpus:
-        for part in _PARTS_OF_NAME.findall(gpu.text) if gpu.gpu_ids else ():
+        for part in CUES["parts_of_name"].findall(gpu.text) if gpu.gpu_ids else ():
             found[part.lower()].add(gpu.gpu_ids)
         for base in (_BASE.search(catalog.get(i).name) for i in gpu.gpu_ids):
             if base and (named := catalog.mentions(base[0])):
@@ -58,7 +51,7 @@ def _numbered(
     named += [(about.text, about.gpu_ids)] if about is not None and not about.several else []
     numbers = {match[0]: ids for name, ids in named if (match := _CARD.search(name)) is not None}
     called = {
-        m.span(m.lastgroup or 0): ids for m in _SHORT.finditer(text)
+        m.span(m.lastgroup or 0): ids for m in CUES["short_name"].finditer(text)
         if (ids := short.get((m["name"] or m["its"]).lower()))
     } if short else {}  # fmt: skip
     for (start, end), ids in called.items():
