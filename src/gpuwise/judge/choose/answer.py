@@ -409,7 +409,7 @@ def setup(need: Need, bought: Option) -> str:
         cooled(spec, served=bought.host_usd > 0 and "server" in host),
         "no CUDA after 12" if old else "",
         f"quiet: at most {fit.QUIET_W:g} W of heat" if need.quiet else "",
-        f"{usd(energy)} of electricity a month" if bought.power_w and need.period_s is None else "",
+        f"{usd(energy)} of electricity a month" if bought.power_w else "",
         f"worth {left} after {a.owned_for}",
     ]  # fmt: skip
     return "; ".join(part for part in parts if part)

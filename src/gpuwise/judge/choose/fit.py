@@ -196,11 +196,13 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         ok = have & (not need.upgrade) | ~have & (rented | (them.speed > least) | thought_of)
         found.append(Limit("", ok, them.speed, False, lambda p: NO_FASTER,
                            lambda v: ("a faster GPU", {})))  # fmt: skip
-        if need.upgrade and not named:
-            # Only a language model is shared out over cards.
-            size = _numbers(them, specs, "memory_bytes") * (them.count if need.task else 1.0)
-            ok = (them.outlay <= 0) | (size >= float(size[have].max()))
-            simple("", ok, LESS_MEMORY, ("a GPU with as much memory", {}))
+        if (need.upgrade or need.task) and not named:
+            # Only a language model is shared out over cards, over more than are there of no smaller ones.
+            single, added = _numbers(them, specs, "memory_bytes"), them.count > len(need.have)
+            size = single * (them.count if need.task else 1.0)
+            ok = (size >= float(size[have].max())) | np.full(len(them), not need.upgrade)
+            ok &= ~added | (single >= float(single[have].min())) | np.full(len(them), not need.task)
+            simple("", (them.outlay <= 0) | ok, LESS_MEMORY, ("a GPU with as much memory", {}))
     # Watts and slots of one's own machine; a rented one has what it needs.
     board = _numbers(them, specs, "power_w") * them.count
     host_w = np.array([watts for _, _, watts in hosts_of(them.rows)], dtype=float)
