@@ -198,16 +198,16 @@ def test_what_was_asked_is_repeated(gpuwise, words: tuple[str, ...], says: str) 
 
 def test_used_cards_are_not_answered_with_new_ones(gpuwise) -> None:
     words = ("--memory", "24GB..", "--own", "--budget", "5000", "--condition", "used", "--slots", "1")
-    code, out, err = gpuwise("choose", "resnet50", *words)
+    code, out, err = gpuwise("choose", "resnet50", *words, "--quiet")  # Without, a fan on an A10 does
     assert (code, out) == (2, "")
-    assert "no --condition (of used and new ones together)" in err
+    assert "no --condition (1 x " in err
 
 
 def test_a_budget_of_many_times_the_money_is_no_advice(gpuwise) -> None:
     words = ("--memory", "40GB..", "--own", "--budget", "3000 CHF", "--condition", "used")
     code, _, err = gpuwise("choose", "scientific-fp64", *words)
     assert code == 2
-    assert "over budget: $18,600" in err
+    assert "--memory 32GB.." in err.partition("next:")[2]
     assert "--budget" not in err.partition("next:")[2]
 
 

@@ -18,12 +18,14 @@ from gpuwise.jobs.comparing import CompareRequest, compare, stored_spread
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import fit
 from gpuwise.judge.choose.candidates import host_of, hours_a_month, hours_of_use, lost_share
+from gpuwise.judge.choose.need import need_of
+from gpuwise.judge.choose.phrases import electricity
 from gpuwise.model.gpu import RENTS
 from gpuwise.model.judgement import Need, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Measurement, Result, Window
-from gpuwise.model.units import Latency
+from gpuwise.model.units import Latency, Work
 from gpuwise.stats.interval import throughput
 
 CONFIG = RunConfig(workload="resnet50", mode="train", precision=Precision.BF16)
@@ -615,3 +617,20 @@ def test_an_image_of_several_of_its_stand_in_takes_them_side_by_side() -> None:
     first = choose(replace(need, acquire="rent"), Facts(today=DAY)).value.options[0]
     assert first.latency_s <= 0.02
     assert first.latency_s * first.throughput.value >= 1.0
+
+
+@pytest.mark.parametrize(("there", "way"), [("rtx-3090", "have"), ("rtx-3060-12gb", "street")])
+def test_more_and_smaller_cards_take_the_place_of_none(there: str, way: str) -> None:
+    """Two of 12 GB are no better than one of 24; beside one of 12 they are."""
+    given = {"have": (there,), "acquire": "own", "budget": "$1000", "gpus": "1..2", "mode": "infer"}
+    need, _ = need_of("qwen2.5-32b", given, {}, today=DAY)
+    assert choose(need, Facts(today=DAY)).value.options[0].way == way
+
+
+def test_the_electricity_of_work_that_comes_again_is_of_its_busy_share() -> None:
+    need = replace(need_for("llama-3.1-8b", work=Work(20e6, 86400.0, "token")), acquire="own")
+    found = choose(need, Facts(today=DAY)).value
+    first, days = found.options[0], 365.25 / 12
+    kwh = (first.energy_j_per_item or 0.0) * 20e6 * days / 3.6e6
+    assert electricity(found.need, first) == pytest.approx((kwh, 0.2 * kwh), rel=1e-3)
+    assert 0 < kwh < 1.3 * ((first.power_w or 0.0) + 80) / 1000 * 24 * days

@@ -40,16 +40,11 @@ def next_step(error: GpuwiseError, arguments: Sequence[str] = ()) -> str | None:
     if error.code == "rate":
         return f"--rate {data['currency']}=USD-FOR-ONE"
     if error.code == "limits":
-
-        def of(way: Any, each: Sequence[Any]) -> str:
-            """Of which GPUs, of all limits that are relaxed together once."""
-            return f" ({way.gpus})" if way is each[-1] or way.gpus != each[-1].gpus else ""
-
-        ways = (
-            " and ".join(f"{_option(way.limit, way.value)}{of(way, each)}" for way in each)
+        ways = [
+            f"{' and '.join(_option(way.limit, way.value) for way in each)} ({each[0].gpus})"
             for each in data["ways"]
-        )
-        return f"relax {'one: ' if len(data['ways']) > 1 else ''}{'; or '.join(ways)}"
+        ]
+        return f"relax {'one: ' if len(ways) > 1 else ''}{'; or '.join(ways)}"
     if error.code == "compare":
         return f"name another GPU: {shlex.join(['gpuwise', 'compare', *data['names'], data['other']])}"
     quoted = {name: shlex.quote(str(value)) if value else "" for name, value in data.items()}

@@ -682,7 +682,7 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
         advice.append(f"left out: {', '.join(lacking)} rent: no such price is known that keeps the limits")
     least = choice.options[0].cost_per_item_usd
     for way in kinds if choice.options[0].way in {*RENTS} - {*kinds} else ():
-        if way in each and (more := phrases.times(each[way].cost_per_item_usd, least)):
+        if way in each and not need.spans and (more := phrases.times(each[way].cost_per_item_usd, least)):
             cost = f"{phrases.offered_as(each[way])}, {phrases.as_times(more)} the cost"
             advice.append(f"{way} rent costs no less: {cost}")
     unranked, answer = tuple(_unranked(market, choice, asked)), choice.answer

@@ -21,7 +21,7 @@ from gpuwise.judge.choose.speeds import AT_ONCE, FIRST_TOKEN, OLDEST, RECOMPUTES
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
-from gpuwise.model.result import Interval, Issue, Record
+from gpuwise.model.result import Interval, Issue, Record, firsts
 from gpuwise.model.units import brief, percent, seconds, significant, usd
 from gpuwise.predictor.card import MODULES
 
@@ -293,17 +293,13 @@ def sums_of_years(found: Recommendation) -> str:
     """What the years that the question states cost, bought and rented, or each that is compared."""
     need, first, a, usual = found.need, found.options[0], found.need.assumptions, Assumptions()
     stated = (a.years, a.hours_per_week) != (usual.years, usual.hours_per_week)
-    if need.acquire == "own":
-        each = {machine_of(o): o for o in reversed(found.options) if o.outlay_usd and len(need.sets) > 1}
-    else:
-        either = {o.way in RENTS: o for o in reversed(found.options) if o.way in RENTS or o.outlay_usd}
-        each = {f"{machine_of(o)} {'rented' if rent else 'bought'}": o for rent, o in either.items()}
-    if need.either or len(each) < 2 or not stated or need.items or need.acquire == "rent":
-        return ""
-    if first.way == "have":
+    own, paid = need.acquire == "own" and len(need.sets) > 1, (o for o in found.options if o.per_hour_usd)
+    each = firsts((machine_of(o) if own else o.way in RENTS, o) for o in paid)
+    if need.either or len(each) < 2 or not stated or need.items or first.way == "have":
         return ""
     hours, sums = priced.hours_of_use(need), list[str]()
-    for name, o in each.items():
+    for o in each.values():
+        name = f"{machine_of(o)}{'' if own else ' rented' if o.way in RENTS else ' bought'}"
         more = 1.0 if priced.is_service(need) else o.throughput.value / first.throughput.value
         work = f" for {significant(more)} times the work" * (abs(more - 1) > WORK_APART)
         sums.append(f"{name} {phrases.sum_of(need, (o.per_hour_usd or 0.0) * hours)}{work}")
@@ -409,7 +405,7 @@ def setup(need: Need, bought: Option) -> str:
         cooled(spec, served=bought.host_usd > 0 and "server" in host),
         "no CUDA after 12" if old else "",
         f"quiet: at most {fit.QUIET_W:g} W of heat" if need.quiet else "",
-        f"{usd(energy)} of electricity a month" if bought.power_w and need.period_s is None else "",
+        f"{usd(energy)} of electricity a month" if bought.power_w else "",
         f"worth {left} after {a.owned_for}",
     ]  # fmt: skip
     return "; ".join(part for part in parts if part)

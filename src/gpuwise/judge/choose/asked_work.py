@@ -404,7 +404,8 @@ class Worked(Cards):
         # What it learns from is seen again and again.
         learns = self.mode in ("lora", "qlora", "finetune")
         # Whether it can takes no amount, and hours that are stated are one.
-        if steps is None and learns and self.fields.get("asks") != "able" and "hire_h" not in self.fields:
+        hours = "hire_h" in self.fields or "hours_per_week" in self.assumed
+        if steps is None and learns and self.fields.get("asks") != "able" and not hours:
             words = f"{USUAL.steps:,} steps, as is usual" + (f" for {images.words}" if images else "")
             steps = amounts.Quantity(USUAL.steps, "step", 0.0, "", "", "", (), words)
         if steps is not None:

@@ -32,7 +32,16 @@ from gpuwise.judge.choose.candidates import (
     hours_a_month,
     names_of,
 )
-from gpuwise.judge.choose.need import COMPUTERS, MOST_TOGETHER, Preset, has_form, item_of, need_for, presets
+from gpuwise.judge.choose.need import (
+    COMPUTERS,
+    MOST_THERE,
+    MOST_TOGETHER,
+    Preset,
+    has_form,
+    item_of,
+    need_for,
+    presets,
+)
 from gpuwise.judge.choose.speeds import OLDEST, Forecast
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
 from gpuwise.model.judgement import Need, Recommendation
@@ -187,11 +196,13 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         ok = have & (not need.upgrade) | ~have & (rented | (them.speed > least) | thought_of)
         found.append(Limit("", ok, them.speed, False, lambda p: NO_FASTER,
                            lambda v: ("a faster GPU", {})))  # fmt: skip
-        if need.upgrade and not named:
-            # Only a language model is shared out over cards.
-            size = _numbers(them, specs, "memory_bytes") * (them.count if need.task else 1.0)
-            ok = (them.outlay <= 0) | (size >= float(size[have].max()))
-            simple("", ok, LESS_MEMORY, ("a GPU with as much memory", {}))
+        if (need.upgrade or need.task) and not named:
+            # Only a language model is shared out over cards, over more than are there of no smaller ones.
+            single, added = _numbers(them, specs, "memory_bytes"), them.count > len(need.have)
+            size = single * (them.count if need.task else 1.0)
+            ok = (size >= float(size[have].max())) | np.full(len(them), not need.upgrade)
+            ok &= ~added | (single >= float(single[have].min())) | np.full(len(them), not need.task)
+            simple("", (them.outlay <= 0) | ok, LESS_MEMORY, ("a GPU with as much memory", {}))
     # Watts and slots of one's own machine; a rented one has what it needs.
     board = _numbers(them, specs, "power_w") * them.count
     host_w = np.array([watts for _, _, watts in hosts_of(them.rows)], dtype=float)
@@ -561,7 +572,7 @@ def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] 
 
 def unmet(problem: str, ways: Sequence[tuple[Way, ...]], why: str = "") -> InputError:
     """The error for limits that nothing meets, and why; each of `ways` are limits to relax together."""
-    words = (" and ".join(f"{w.limit} {w.value}".strip() + f" ({w.gpus})" for w in each) for each in ways)
+    words = (f"{' and '.join(f'{w.limit} {w.value}'.strip() for w in e)} ({e[0].gpus})" for e in ways)
     said, hint = ": ".join(filter(None, (problem, why))), f"relax {'; or '.join(words)}"
     return InputError(said, hint=hint, code="limits", ways=tuple(ways), problem=problem, why=why)
 
@@ -609,7 +620,8 @@ def loosened(
     budget = next((way for start in starts for way in start if way.limit == "budget"), None)
     if budget is not None and need.assumptions.host_usd is None and need.acquire == "own":
         there = replace(need.assumptions, host_usd=0.0)
-        starts.append((Way("host", "0", "", {"assumptions": there}),))
+        few = (need.gpus[0], max(need.gpus[0], min(need.gpus[1], MOST_THERE)))
+        starts.append((Way("host", "0", "", {"assumptions": there, "gpus": few}),))
     if need.task == "infer" and need.gpus[1] < MOST_TOGETHER and not need.sets:
         all_of_it = (need.gpus[0], MOST_TOGETHER)
         starts.append((Way("gpus", f"{need.gpus[0]}..{MOST_TOGETHER}", "", {"gpus": all_of_it}),))
@@ -624,7 +636,7 @@ def loosened(
         kinds = [kind for kind in kinds if kind != "community" or need.community is None]
         starts += [(Way(kind, "ok", "", {kind: True}),) for kind in kinds]
     if "used" in need.sold:  # Of few cards is a price of used ones known
-        starts.append((Way("condition", "any", "of used and new ones together", {"sold": ()}),))
+        starts.append((Way("condition", "any", "", {"sold": ()}),))
     if budget is not None and need.budget_usd and need.budget_per_month:
         hours = need.assumptions.hours_per_week * need.budget_usd / (budget.changes["budget_usd"] or inf)
         fewer = replace(need.assumptions, hours_per_week=float(floor(hours)))
@@ -644,8 +656,7 @@ def loosened(
                 tried |= {way.limit: way for way in next(same, more[0])}
             else:
                 found = f"{first.count} x {first.gpu_id}{' in a machine that is there' * ('host' in tried)}"
-                named_all = all(way.gpus for way in tried.values())
-                good.append(tuple(way if named_all else way._replace(gpus=found) for way in tried.values()))
+                good.append(tuple(way._replace(gpus=found) for way in tried.values()))
                 break
     advice = [start for start in data["ways"] if "" in {way.limit for way in start}]
     good = [each for each in good if not any(_is_far(need, way) for way in each)] or good[:1]
