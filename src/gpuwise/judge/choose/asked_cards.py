@@ -72,7 +72,7 @@ class Cards(Words):
                 continue
             # A number alone may be the RTX 8000, or an amount: "4000 reais", "under 8000 dollars".
             priced = re.search(rf"(?:[$€£]\s?|\b{P.at_most} )$", before) or re.match(P.other_unit, after)
-            if text.isdigit() and (priced or text.endswith("000")):
+            if text.isdigit() and (priced or text.endswith("000")) and not re.search(r"\d ?x $", before):
                 continue
             number = re.search(P.count_before, before)
             self.hired |= bool(number and re.search(r"rented|leased|cloud", number[0]))
@@ -105,9 +105,10 @@ class Cards(Words):
             in_it = said or re.search(P.in_machine, before)
             kept = kept or (in_it and re.match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
             kept_there = re.search(P.idle, before) or re.search(P.inside_mine, before)
-            again = usual in have and number and before[: number.start()].endswith("(")
-            again = again or (usual in have and owner and owner[2])  # "Replace the 3090", which is there
-            if owner or also or mine or kept or kept_there or again:  # "Our T4 server (6x T4)"
+            # "Our T4 server (6x T4)", "replace the 3090", which is there
+            again = bool((number and before[: number.start()].endswith("(")) or (owner and owner[2]))
+            again &= usual in have
+            if owner or also or mine or kept or kept_there or again:
                 have += [usual] * (count - bool(again))
             elif usual in have and number and re.search(r"\b(?:more|additional|extra)\b", number[0]):
                 added.append((usual, count, 0))
@@ -377,9 +378,10 @@ class Cards(Words):
             self.mark(*number.span())
         number = number or self.take(r"()\b(\d{1,2}) ?x\b(?! ?\d)", again=False)
         self.number = number[0] if number else ""
-        self.gpus = (1 if number[1] else number_of(number[2]), number_of(number[2])) if number else None
-        if number and re.search(r"\b(?:at least|min(?:imum)?(?: of)?) $", self.plain[: number.start()]):
-            self.gpus = (self.gpus[1], max(self.gpus[1], needs.MOST_TOGETHER))
+        count = number_of(number[2]) if number else 0
+        least = number and re.search(r"\b(?:at least|min(?:imum)?(?: of)?) $", self.plain[: number.start()])
+        most = max(count, needs.MOST_TOGETHER) if least else count
+        self.gpus = (1 if number[1] else count, most) if number else None
         if len(self.sets) < 2 and not number and self.take(P.how_many):
             self.fields |= {"asks": "number"} | ({"only": (self.sets[0][0],)} if self.sets else {})
             self.sets, self.gpus = (), (1, needs.MOST_TOGETHER)
