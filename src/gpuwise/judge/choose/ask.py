@@ -85,12 +85,6 @@ class _Reader(Worked):
 
     def asked(self) -> Asked:
         """Reads it all, the most particular rules first, and takes what nothing reads as a limit for one."""
-        ruled = "|".join(
-            (*RULES["denied"].values(), *(row[1] for row in (*RULES["kinds"], *RULES["traits"])))
-        )
-        either = re.compile(rf"({P.denial}(?:{ruled})),? (?:or|nor) (?=(?:{ruled})\b)")
-        while (plain := either.sub(r"\1, no ", self.plain)) != self.plain:  # "No Pascal or Turing"
-            self.plain = self._left = plain
         while later := self.blank(P.unreleased):
             self.ignore(later[0].strip())
             self.correct(

@@ -31,14 +31,8 @@ class Cards(Words):
         number = number_of(several[0].split()[0])
         people = self.said(P.how_many_people)
         shared = people is not None and number_of(people[1]) != number  # By people, some on each machine
-        one_of_many = shared or "nodes" in several[0]
-        apart = several[0].endswith("each") or self.said(P.each_own)
-        if not one_of_many and (
-            apart
-            or self.said(
-                rf"{P.money}|\b\d+k\b|\b(?:buy|purchas\w*|procure\w*|course|class|students?|employees)\b"
-            )
-        ):
+        apart = several[0].endswith("each") or self.said(P.each_own) or self.said(P.of_buyers)
+        if apart and not (shared or "nodes" in several[0]):
             self.fields |= {"users": number, "concurrent": 1, "acquire": "own"}
             if self.said(rf"{P.money}|\b\d+k\b"):
                 self.usual["goal"] = "speed"
@@ -153,15 +147,7 @@ class Cards(Words):
         for gpu, count, beside in added:
             have += [] if gpu in have else [gpu] * beside
             sets.append((gpu, have.count(gpu) + count))
-        if (
-            have
-            and not added
-            and (
-                more := self.take(
-                    rf"\b(?:{P.another}|({P.count}) more)\b(?!{P.later_on})(?: (?:one|cards?|gpus?|of)\b)*"
-                )
-            )
-        ):
+        if have and not added and (more := self.take(P.more_of_it)):
             # To what is there: each such card is one beside them.
             gpu, there = have[0], have.count(have[0])
             count = next((n for each, n in sets if each == gpu), number_of(more[1] or ""))
@@ -320,9 +306,8 @@ class Cards(Words):
             self.notes.append(f"memory of {width[1]} {width[2].upper()}B/s or more")
             self._keep_only("bandwidth", lambda spec: (spec.number("memory_bytes_per_s") or 0.0) >= least)
         for kind, words, name, value in table:
-            if kind == "generation" and self.places:
-                continue  # Of the cards that are named
-            if found := self.take(rf"\b(?:{words})\b", again=False):
+            of_named = kind == "generation" and self.places
+            if found := None if of_named else self.take(rf"\b(?:{words})\b", again=False):
                 if any(0 <= start - found.end() <= 1 for *_, start, _ in self.places):
                     continue  # "Mac Studio M3 Ultra": of the name behind it
                 if re.search(P.hearsay, self.plain[: found.start()]):

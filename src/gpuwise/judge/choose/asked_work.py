@@ -298,10 +298,6 @@ class Worked(Cards):
                 and not (
                     re.search(P.joined, self.plain[:at])
                     or re.match(r" (?:models?|llms?)\b", self.plain[at + size.end() :])
-                    or re.search(
-                        rf"\b(?:models?|llms?) (?:of |with )?(?:{P.most} |about |around |like )?$",
-                        self.plain[:at],
-                    )
                 )
             ):
                 hint = "the size of the one that is meant"
