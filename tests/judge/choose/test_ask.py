@@ -1129,10 +1129,14 @@ def test_at_home_several_cards_share_a_model_that_one_does_not_hold(text: str, m
         ("the old box: 2x titan xp, resnet50 5 times faster", {"faster": 5.0}),
         (
             "we run a 70b on two A6000s, adding two more A6000",
-            {"have": ("rtx-a6000", "rtx-a6000"), "sets": (("rtx-a6000", 4),)},
+            {
+                "have": ("rtx-a6000", "rtx-a6000"),
+                "sets": (("rtx-a6000", 4),),
+                "workloads": (("llama-3.1-70b", 1.0),),
+            },
         ),
-        ("I have a 4090, a card for sdxl, later another one of the same kind", {"have": ("rtx-4090",)}),
-        ("switching from a notebook service at $50 a month to my own gpu, bert-large", {"budget_usd": None}),
+        ("I have a 4090, a card for sdxl, later another one of the same kind", {"sets": ()}),
+        ("switching from a gpu service at $50 a month to my own gpu, bert-large", {"budget_usd": None}),
         ("replace 4 t4 on gcp ($1100 a month) with something at home, bert-large", {"providers": ()}),
         # What most of it is, and what is an aside
         (

@@ -122,7 +122,7 @@ class Cards(Words):
             owned = end if owner or also or kept else -1
             self.mark(start, end)
             if owner:  # What stands between may be the work: "my sdxl on a 3060"
-                self.mark(*owner.span(1 if owner[1] else 2))
+                self.mark(*owner.span(owner.lastindex or 0))
         if len({gpu for gpu, *_ in self.places}) == 1:  # "Is a third enough, or four? I have two"
             for same in re.finditer(P.same_count, self.plain):
                 gpu, count = self.places[0][0], number_of(same["count"])
