@@ -327,6 +327,7 @@ class _Reader(Worked):
     def _people(self) -> re.Match[str] | None:
         """Where it says how many people there are: before "at once", else for the first time."""
         found = list(re.finditer(P.how_many_people, self._left))
+        found = [each for each in found if number_of(each[1]) > 1] or found  # "For a client: 40 employees"
         some = re.compile(P.at_once)
         behind = (e for e in found if some.search(e[0]) or some.match(self.plain, e.end() + 1))
         one = next(behind, found[0] if found else None)
