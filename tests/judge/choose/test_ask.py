@@ -1138,6 +1138,10 @@ def test_at_home_several_cards_share_a_model_that_one_does_not_hold(text: str, m
         ("I have a 4090, a card for sdxl, later another one of the same kind", {"sets": ()}),
         ("switching from a gpu service at $50 a month to my own gpu, bert-large", {"budget_usd": None}),
         ("replace 4 t4 on gcp ($1100 a month) with something at home, bert-large", {"providers": ()}),
+        ("a 70b for 10 users, the rack circuit is 16A, Germany", {"outlet_w": 0.8 * 16 * 230}),
+        ("a 13b in the office from 8 to 18, Monday to Friday", {"hours_per_week": 50}),
+        ("for a client: a 13b for 400 employees, 30 at any one time", {"users": 30, "ignored": ()}),
+        ("a used 3090 for a 14b, warranty is not important", {"sold": ("used", "street")}),
         # What most of it is, and what is an aside
         (
             "mostly cnn training, a few use a 13b",
