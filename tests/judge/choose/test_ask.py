@@ -975,7 +975,7 @@ def test_hours_of_the_day(text: str, hours: float) -> None:
 
 RATES = {
     "EUR": 1.1, "GBP": 1.3, "JPY": 0.0063, "CNY": 0.15, "BRL": 0.19, "KRW": 0.00075, "PLN": 0.25, "CHF": 1.2,
-    "INR": 0.01, "AUD": 0.7, "SEK": 0.1, "TWD": 0.03,
+    "INR": 0.01, "AUD": 0.7, "SEK": 0.1, "TWD": 0.03, "MXN": 0.055,
 }  # fmt: skip
 LANGUAGES = tomllib.loads(Path(__file__).with_name("languages.toml").read_text(encoding="utf-8"))
 
@@ -1070,3 +1070,98 @@ def test_a_weekend_is_a_deadline_of_work_that_is_stated_apart() -> None:
 )
 def test_at_home_several_cards_share_a_model_that_one_does_not_hold(text: str, most: int) -> None:
     assert asked(text).gpus == (1, most)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        # What is not to be, in lists and before prepositions
+        ("no pascal or turing, a card for sdxl", {"traits": ("p100-pcie-16gb", "rtx-2080", "t4")}),
+        ("nothing older than ampere for a 14b", {"traits": ("v100-pcie-16gb", "rtx-2080-ti")}),
+        ("not want anything from nvidia's 30 series, a 14b", {"traits": ("rtx-3090", "rtx-3060-12gb")}),
+        ("neither cloud nor used: a 14b for me", {"acquire": "own", "sold": ("new", "street")}),
+        ("no spot or community offers, rent an h100 for a week", {"spot": False, "community": False}),
+        ("rent an h100 not in the US for a day", {"region": "", "ignored": ("not in the us",)}),
+        ("rent an h100 w/o commitment", {"reserved": False}),
+        ("rent an h100, no commitment over 3 months", {"most_commitment_h": 2191.5}),
+        ("I don't need training, a 7b on a card for 300 dollars", {"task": "infer", "mode": "infer"}),
+        ("a 7b for me, no noise restrictions", {"quiet": False}),
+        ("a 7b for me, noise does matter", {"quiet": True}),
+        # Questions that begin with a negation
+        ("flux for me, isn't a 4060 ti 16gb plenty?", {"asks": "able", "sets": (("rtx-4060-ti-16gb", 1),)}),
+        # Amounts and parts of a request
+        (
+            "serve an 8b to 200 concurrent users, 2k prompt and 300 answer tokens",
+            {"users": 200, "context": 2300, "items": None},
+        ),
+        ("a 13b for 50 users at once, 500 tokens each answer", {"context": 500, "items": None}),
+        ("serve llama 8b at 4000 tokens/s in total", {"items": 345600000.0}),
+        ("serve llama 8b at 40 tokens/s", {"items": None, "latency_s": 0.025}),
+        ("an 8b for 500 users, 3% use it at the same time", {"users": 15}),
+        ("a 14b for a class of 30, at most 10 of them active", {"users": 10, "gpus": (1, 8)}),
+        ("we are a law firm of 25, a 70b, 4 people asking at once", {"users": 4, "ignored": ()}),
+        # Memory of several cards, formats, several watts
+        ("two gpus, 96 GB vram together, llama 70b", {"total_gb": 96.0, "memory_gb": None}),
+        ("at least 80gb vram, several cards are fine, llama 70b", {"total_gb": 80.0, "memory_gb": None}),
+        ("at least 80gb vram for llama 70b", {"total_gb": 0.0, "memory_gb": (80.0, None)}),
+        ("3 machines, 2 gpus per machine, 24gb per gpu, 20k, 32b awq", {"memory_gb": (24.0, 24.0)}),
+        ("run 70b q4. quiet", {"precision": "q4_k_m"}),
+        ("a 14b, 4 or 5 bit", {"precision": "int4"}),
+        ("my psu is 650 W, the card should draw at most 200 W, sdxl", {"power_w": 200.0}),
+        ("my psu is 650 W, the card should draw at most 400 W, sdxl", {"power_w": 650 / 1.15 - 250}),
+        ("at least 4 gpus for 6 researchers, vit-b", {"gpus": (4, 8)}),
+        # Money
+        ("budget is around 1.5k but not fixed, sdxl", {"budget_usd": 1500.0}),
+        ("a card for sdxl, 2k max", {"budget_usd": 2000.0}),
+        ("a card for sdxl, ~1500 total", {"budget_usd": 1500.0}),
+        ("a card for sdxl, 250-300 euros", {"budget_usd": 330.0}),
+        ("at most two thousand euros for a card for sdxl", {"budget_usd": 2200.0}),
+        ("4 workstations for us, bert-large, budget is 5k each", {"users": 4, "budget_usd": 20000.0}),
+        (
+            "a new graphics card for $150 that trains a 7B in one week",
+            {"budget_usd": 150.0, "acquire": "own"},
+        ),
+        ("a 4080 in Germany for sd, power costs 38 cents per kWh", {"electricity_usd_per_kwh": 0.418}),
+        ("a 4080 in Texas for sd, power costs 38 cents per kWh", {"electricity_usd_per_kwh": 0.38}),
+        # What is there, and what is paid now
+        ("our lab has a workstation with a 1080 ti, bert-large", {"have": ("gtx-1080-ti",)}),
+        ("two L40 installed, what else to serve a 70b", {"have": ("l40", "l40")}),
+        ("the old box: 2x titan xp, resnet50 5 times faster", {"faster": 5.0}),
+        (
+            "we run a 70b on two A6000s, adding two more A6000",
+            {
+                "have": ("rtx-a6000", "rtx-a6000"),
+                "sets": (("rtx-a6000", 4),),
+                "workloads": (("llama-3.1-70b", 1.0),),
+            },
+        ),
+        ("I have a 4090, a card for sdxl, later another one of the same kind", {"sets": ()}),
+        ("switching from a gpu service at $50 a month to my own gpu, bert-large", {"budget_usd": None}),
+        ("replace 4 t4 on gcp ($1100 a month) with something at home, bert-large", {"providers": ()}),
+        ("a 70b for 10 users, the rack circuit is 16A, Germany", {"outlet_w": 0.8 * 16 * 230}),
+        ("a 13b in the office from 8 to 18, Monday to Friday", {"hours_per_week": 50}),
+        ("for a client: a 13b for 400 employees, 30 at any one time", {"users": 30, "ignored": ()}),
+        ("a used 3090 for a 14b, warranty is not important", {"sold": ("used", "street")}),
+        # What most of it is, and what is an aside
+        (
+            "mostly cnn training, a few use a 13b",
+            {"workloads": (("resnet50", 1.0),), "also": ("llama-2-13b",), "mode": "train"},
+        ),
+        (
+            "mostly inference of a 70b, sometimes lora of an 8b",
+            {"task": "infer", "also": ("lora:llama-3.1-8b",)},
+        ),
+        ("7b models are fine but now I want a 32b", {"workloads": (("qwen2.5-32b", 1.0),)}),
+        ("the least vram for qlora of mistral 7b", {"asks": "memory"}),
+        ("how many users can a 70b serve on my 4 l40s before it is slow", {"asks": "at once"}),
+        ("do I need ecc or nvlink for lora of an 8b on 2 gpus", {"only": ()}),
+    ],
+)
+def test_what_people_ask_in_their_own_words(text: str, said: dict[str, object]) -> None:
+    need = asked(text)
+    stated = {**asdict(need), **asdict(need.assumptions), "users": max(need.users, need.concurrent)}
+    wanted = dict(said)
+    barred = {*wanted.pop("traits", ())}  # type: ignore[misc]
+    assert not barred or (need.only and not barred.intersection(need.only))
+    found = {name: stated[name] for name in wanted}
+    assert found == {n: pytest.approx(v) if isinstance(v, float) else v for n, v in wanted.items()}

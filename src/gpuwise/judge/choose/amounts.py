@@ -89,6 +89,9 @@ _TABLES = {
     ],
 }
 RULES["rewrite"] = [row for each in RULES["rewrite"] for row in _TABLES.get(str(each), [each])]
+_ruled = "|".join((*RULES["denied"].values(), *(row[1] for row in (*RULES["kinds"], *RULES["traits"]))))
+# "No Pascal or Turing" is none of them; of three, too.
+RULES["rewrite"] += [(rf"({P.denial}(?:{_ruled})),? (?:or|nor) (?=(?:{_ruled})\b)", r"\1, no ")] * 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,12 +85,6 @@ class _Reader(Worked):
 
     def asked(self) -> Asked:
         """Reads it all, the most particular rules first, and takes what nothing reads as a limit for one."""
-        ruled = "|".join(
-            (*RULES["denied"].values(), *(row[1] for row in (*RULES["kinds"], *RULES["traits"])))
-        )
-        either = re.compile(rf"({P.denial}(?:{ruled})),? (?:or|nor) (?=(?:{ruled})\b)")
-        while (plain := either.sub(r"\1, no ", self.plain)) != self.plain:  # "No Pascal or Turing"
-            self.plain = self._left = plain
         while later := self.blank(P.unreleased):
             self.ignore(later[0].strip())
             self.correct(
@@ -333,6 +327,7 @@ class _Reader(Worked):
     def _people(self) -> re.Match[str] | None:
         """Where it says how many people there are: before "at once", else for the first time."""
         found = list(re.finditer(P.how_many_people, self._left))
+        found = [each for each in found if number_of(each[1]) > 1] or found  # "For a client: 40 employees"
         some = re.compile(P.at_once)
         behind = (e for e in found if some.search(e[0]) or some.match(self.plain, e.end() + 1))
         one = next(behind, found[0] if found else None)

@@ -31,14 +31,8 @@ class Cards(Words):
         number = number_of(several[0].split()[0])
         people = self.said(P.how_many_people)
         shared = people is not None and number_of(people[1]) != number  # By people, some on each machine
-        one_of_many = shared or "nodes" in several[0]
-        apart = several[0].endswith("each") or self.said(P.each_own)
-        if not one_of_many and (
-            apart
-            or self.said(
-                rf"{P.money}|\b\d+k\b|\b(?:buy|purchas\w*|procure\w*|course|class|students?|employees)\b"
-            )
-        ):
+        apart = several[0].endswith("each") or self.said(P.each_own) or self.said(P.of_buyers)
+        if apart and not (shared or "nodes" in several[0]):
             self.fields |= {"users": number, "concurrent": 1, "acquire": "own"}
             if self.said(rf"{P.money}|\b\d+k\b"):
                 self.usual["goal"] = "speed"
@@ -72,7 +66,7 @@ class Cards(Words):
                 continue
             # A number alone may be the RTX 8000, or an amount: "4000 reais", "under 8000 dollars".
             priced = re.search(rf"(?:[$€£]\s?|\b{P.at_most} )$", before) or re.match(P.other_unit, after)
-            if text.isdigit() and (priced or text.endswith("000")):
+            if text.isdigit() and (priced or text.endswith("000")) and not re.search(r"\d ?x $", before):
                 continue
             number = re.search(P.count_before, before)
             self.hired |= bool(number and re.search(r"rented|leased|cloud", number[0]))
@@ -105,9 +99,10 @@ class Cards(Words):
             in_it = said or re.search(P.in_machine, before)
             kept = kept or (in_it and re.match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
             kept_there = re.search(P.idle, before) or re.search(P.inside_mine, before)
-            again = usual in have and number and before[: number.start()].endswith("(")
-            again = again or (usual in have and owner and owner[2])  # "Replace the 3090", which is there
-            if owner or also or mine or kept or kept_there or again:  # "Our T4 server (6x T4)"
+            # "Our T4 server (6x T4)", "replace the 3090", which is there
+            again = bool((number and before[: number.start()].endswith("(")) or (owner and owner[2]))
+            again &= usual in have
+            if owner or also or mine or kept or kept_there or again:
                 have += [usual] * (count - bool(again))
             elif usual in have and number and re.search(r"\b(?:more|additional|extra)\b", number[0]):
                 added.append((usual, count, 0))
@@ -127,7 +122,7 @@ class Cards(Words):
             owned = end if owner or also or kept else -1
             self.mark(start, end)
             if owner:  # What stands between may be the work: "my sdxl on a 3060"
-                self.mark(*owner.span(1 if owner[1] else 2))
+                self.mark(*owner.span(owner.lastindex or 0))
         if len({gpu for gpu, *_ in self.places}) == 1:  # "Is a third enough, or four? I have two"
             for same in re.finditer(P.same_count, self.plain):
                 gpu, count = self.places[0][0], number_of(same["count"])
@@ -152,15 +147,7 @@ class Cards(Words):
         for gpu, count, beside in added:
             have += [] if gpu in have else [gpu] * beside
             sets.append((gpu, have.count(gpu) + count))
-        if (
-            have
-            and not added
-            and (
-                more := self.take(
-                    rf"\b(?:{P.another}|({P.count}) more)\b(?!{P.later_on})(?: (?:one|cards?|gpus?|of)\b)*"
-                )
-            )
-        ):
+        if have and not added and (more := self.take(P.more_of_it)):
             # To what is there: each such card is one beside them.
             gpu, there = have[0], have.count(have[0])
             count = next((n for each, n in sets if each == gpu), number_of(more[1] or ""))
@@ -319,9 +306,8 @@ class Cards(Words):
             self.notes.append(f"memory of {width[1]} {width[2].upper()}B/s or more")
             self._keep_only("bandwidth", lambda spec: (spec.number("memory_bytes_per_s") or 0.0) >= least)
         for kind, words, name, value in table:
-            if kind == "generation" and self.places:
-                continue  # Of the cards that are named
-            if found := self.take(rf"\b(?:{words})\b", again=False):
+            of_named = kind == "generation" and self.places
+            if found := None if of_named else self.take(rf"\b(?:{words})\b", again=False):
                 if any(0 <= start - found.end() <= 1 for *_, start, _ in self.places):
                     continue  # "Mac Studio M3 Ultra": of the name behind it
                 if re.search(P.hearsay, self.plain[: found.start()]):
@@ -377,9 +363,10 @@ class Cards(Words):
             self.mark(*number.span())
         number = number or self.take(r"()\b(\d{1,2}) ?x\b(?! ?\d)", again=False)
         self.number = number[0] if number else ""
-        self.gpus = (1 if number[1] else number_of(number[2]), number_of(number[2])) if number else None
-        if number and re.search(r"\b(?:at least|min(?:imum)?(?: of)?) $", self.plain[: number.start()]):
-            self.gpus = (self.gpus[1], max(self.gpus[1], needs.MOST_TOGETHER))
+        count = number_of(number[2]) if number else 0
+        least = number and re.search(r"\b(?:at least|min(?:imum)?(?: of)?) $", self.plain[: number.start()])
+        most = max(count, needs.MOST_TOGETHER) if least else count
+        self.gpus = (1 if number[1] else count, most) if number else None
         alike = all(count < 2 for _, count in self.sets) and (len(self.sets) < 2 or not self.have)
         if alike and not number and self.take(P.how_many):
             only = tuple(gpu for gpu, _ in self.sets)

@@ -55,7 +55,7 @@ class Worked(Cards):
 
     def _read_amounts(self) -> None:
         """How much is to be done, once or again and again."""
-        cards = {start for *_, start, _ in self.places}  # "4 A100s inference": not an amount of work
+        cards = {at for *_, start, end in self.places for at in range(start, end)}  # "4 A100s inference"
         self.found = tuple(e for e in amounts.quantities(self.plain) if e.spans[0][0] not in cards)
         people = self.said(P.how_many_people)  # Whose hours are what is paid
         if self.take(r"\bper mtok\b") and not (self.found or people):  # What a million takes, as a batch
@@ -266,7 +266,7 @@ class Worked(Cards):
 
     def _read_other_work(self, named: str) -> None:
         """What else is to be done with what counts: its memory must do, and its speed is said by itself."""
-        fields, left = self.fields, self._left
+        fields, left, first = self.fields, self._left, self.named_at
         self._set_apart(named)
         self.take(rf"\b(?:{units.DATASET_NAMES})\b", again=False)
         # "ComfyUI and Ollama": of two uses, too, unless the second is what every question is about.
@@ -291,18 +291,18 @@ class Worked(Cards):
             self.notes.append(f"of {named} and {more} the largest decides, one at a time")
         elif another:
             at = made.start() if made and more == DRAWS else self._read_since(left)
-            size = re.match(P.model_size, self.plain[at:])
-            if size and not (
-                re.search(P.joined, self.plain[:at])
-                or re.match(r" (?:models?|llms?)\b", self.plain[at + size.end() :])
-                or re.search(
-                    rf"\b(?:models?|llms?) (?:of |with )?(?:{P.most} |about |around |like )?$",
-                    self.plain[:at],
+            size, near = re.match(P.model_size, self.plain[at:]), self._clause(at)
+            if (
+                size
+                and near.start <= first < near.stop
+                and not (
+                    re.search(P.joined, self.plain[:at])
+                    or re.match(r" (?:models?|llms?)\b", self.plain[at + size.end() :])
                 )
             ):
                 hint = "the size of the one that is meant"
                 raise InputError(f"{named} of another size, as {more}?", hint=hint)
-            self._beside(named, more, self._clause(at))
+            self._beside(named, more, near)
         elif is_model(named, None) and self.mode not in (None, "infer") and not self.mixed:
             # "Tune it every week, and serve it to 12 people": what is served is a part by itself.
             learns = "|".join(words for words, mode in RULES["modes"] if mode != "infer")
