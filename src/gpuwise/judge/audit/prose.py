@@ -784,7 +784,7 @@ class _Choice(Sentence):
         if held is not None and self.text[held.start : held.end] != held.text and not set(",;") & set(gap):
             # "Two of them hold 96 GB": nothing binds closer than a pronoun.
             named = [(cost + COMPARED * (g is not held and cost >= AGAIN), g) for cost, g in named]
-        if any(cost < AGAIN and g.start >= token.end for cost, g in named):
+        if bound := any(cost < AGAIN and g.start >= token.end for cost, g in named):
             # "250 W for the A100": what binds a value behind it leaves nothing to the GPUs before.
             named = [(cost + COMPARED * (g.end <= token.start), g) for cost, g in named]
         for cost, gpu in named:
@@ -803,7 +803,8 @@ class _Choice(Sentence):
                 g.end <= said.start() and self.before("leads", g.start) for g in self.gpus[:1]
             )  # fmt: skip
             behind = BETWEEN + (0 if again or min(first, default=FAR) > LEADS else CONFIRMED)
-            yield (min(first) + behind if first else 1.0) + (0 if about.sure else 0.5), about
+            far = (min(first) + behind if first else 1.0) + (0 if about.sure else 0.5)
+            yield far + COMPARED * (bound and not again), about
 
     def is_of_other(self, owner: Subject, token: Token) -> bool:
         """Whether the last architecture before a value, with no GPU between, is not the owner's: "Hopper has
