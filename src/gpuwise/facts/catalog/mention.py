@@ -168,11 +168,7 @@ def _is_card(text: str, start: int, end: int, last: Mention | None) -> bool:
     ):
         return True
     before = text[max(0, start - 7) : start]
-    if (
-        _PATTERNS["has"].match(text, end)
-        and plain
-        and _PATTERNS["named"].search(before)
-    ):
+    if _PATTERNS["has"].match(text, end) and plain and _PATTERNS["named"].search(before):
         # "4090: 24 GB", "and 3090 draws 350 W"
         return True
     if _PATTERNS["one"].search(text[max(0, start - 9) : start]):

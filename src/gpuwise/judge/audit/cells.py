@@ -265,8 +265,8 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
                 # Of "> 2.5 TB/s" only the least is said.
                 least = open_ or CUES["at_least"].search(cell, 0, token.start)
                 # Below "CUDA" stands the capability of the GPU or the version of the library.
-                least = least or (len(label.fields) > 1 and reading.field == "compute_capability")
-                yield replace(reading, either=True) if least else reading
+                version = len(label.fields) > 1 and reading.field == "compute_capability"
+                yield replace(reading, either=True) if least or version else reading
 
 
 def _of_value(

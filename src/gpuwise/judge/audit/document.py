@@ -13,7 +13,7 @@ from itertools import pairwise, zip_longest
 from gpuwise.judge.audit import evidence, grid, layout, prose
 from gpuwise.judge.audit.cells import NEAR, SUMMED, label_of, own_field, readings
 from gpuwise.judge.audit.explain import may_be_of_die
-from gpuwise.judge.audit.grid import GRID, IN_CONTEXT, Scope, Subject, claim_of, of_form, ratios, subject, subject_of
+from gpuwise.judge.audit.grid import GRID, IN_CONTEXT, Scope, Subject, claim_of, of_form, subject, subject_of
 from gpuwise.judge.audit.prose import Left, Text
 from gpuwise.judge.audit.read import PLAIN, Block, Heading, Line, Table, texts_of
 from gpuwise.judge.audit.typed import short_names
@@ -421,11 +421,9 @@ class _Walk:
                     mine = of_form(one, text, reading.token)
                     mine = replace(mine, count=self.count) if mine.count == 1 else mine
                     total = self.count > 1 and reading.field in SUMMED and CUES["total"].search(label)
-                    if CUES["of_one"].search(label) or (self.count > 1 and not total and min(
-                        ratios(mine, reading), default=0.0
-                    ) < LIKE_ONE):  # fmt: skip
-                        # "Power per GPU" below "8 x H100"; what an object says beside "count: 8", unless it is
-                        # more than one has.
+                    like_one = min(grid.ratios(mine, reading), default=0.0) < LIKE_ONE
+                    if CUES["of_one"].search(label) or (self.count > 1 and like_one and not total):
+                        # "Power per GPU" below "8 x H100"; what an object says beside "count: 8".
                         mine = replace(mine, count=1)
                     reading = replace(reading, times=None) if total else reading
                     claim = claim_of(reading, mine, line.line, self.section, len(gpus) < 2 or one_each)
@@ -522,7 +520,7 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
             if alone and not lead.strip() and text[end : tokens[-1].start].strip() in ("", "dense"):
                 starts.append((0, end))
     label, colon, value = text.partition(": ")
-    if not starts and colon and len(label) < SHORT + NEAR and len(value) < SHORT and layout.kind(label) == "F":
+    if colon and not starts and len(value) < SHORT and layout.kind(label) == "F":
         # "BF16 tensor TFLOPS dense: 989"
         starts.append((0, len(label) + len(colon)))
     for (begin, end), following in zip(starts, [*starts, (len(text), 0)][1:], strict=True):

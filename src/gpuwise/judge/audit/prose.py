@@ -192,7 +192,9 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         leaked |= CUES["leaked"].search(words) is not None
         denied = (CUES["denied"].match(text.text, end) or CUES["guessed"].search(words)) is not None
         heads = {head.start for head in sentence.listed.values()}
-        for gpu in (g for g in sentence.gpus if g.start in heads or re.search(r" GB|\dgb|[Г]Б|\d Go", g.text)):
+        for gpu in (
+            g for g in sentence.gpus if g.start in heads or re.search(r" GB|\dgb|[Г]Б|\d Go", g.text)
+        ):
             yield from sized(gpu, text.line(start + gpu.start), text.block)
         stated: list[Claim] = []
         for place, token in enumerate(sentence.tokens):
