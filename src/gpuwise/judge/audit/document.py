@@ -46,7 +46,7 @@ _NAME = re.compile(
 )
 _PRODUCT = re.compile(r"[A-Z][\w .+-]{2,30}\d[\w .+-]{0,20}")
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
-_BARS = re.compile(r"\s[|\u00b7\u2022]\s")
+_BARS, _OF_CORES = re.compile(r"\s[|\u00b7\u2022]\s"), re.compile(r"^(?:tensor|rt)$", re.IGNORECASE)
 _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
 # A line that begins with a name and a colon, or the mark of a log, goes on about nothing before it.
 _NAMED = re.compile(r"[\w .()/-]{2,60}:(?:\s|$)|\[?\d{1,2}:\d\d|\W{3}\w")
@@ -489,7 +489,9 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
     parts = [part.partition(":") for part in _BARS.split(text)] if len(text) <= PAIRS else []
     if len(parts) > 2 and all(label and value.strip() and len(label) < SHORT for label, _, value in parts):
         # "Chip: GA104 | CUDA: 4864 | Tensor: 152"
-        yield from ((label.strip(), value.strip()) for label, _, value in parts)
+        yield from (
+            (_OF_CORES.sub(r"\g<0> cores", label.strip()), value.strip()) for label, _, value in parts
+        )
         return
     tokens = scan(text) if len(text) <= PAIRS else ()
     # Of each pair, where its label and its value begin.
