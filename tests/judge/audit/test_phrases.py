@@ -834,7 +834,7 @@ W The GTX 1080 has 8 GB of DDR5 memory, draws 180 W and has 2,560 cores.
 R The GTX 1080 has 8 GB of DDR5X memory.
 N A build with 16 GB of DDR5 and an RTX 4080 draws 320 W.
 W The RTX 3080 is from 2018 and has 10 GB.
-W For the RTX 3090 it is fine. A reader reported 310 tok/s for the 8B FP16 Llama on his RX 7900 XTX at batch size 1.
+W The RTX 3090 is fine. He got 310 tok/s for the 8B FP16 Llama on his RX 7900 XTX at batch size 1.
 R The RTX 4090 has the same chip as the RTX 6000 Ada, but with 24 GB.
 N The workstation card has the same chip as in the RTX 4090, but with ECC.
 W Bandwidth: 768 GB/s (3070), 448 GB/s (2080).
