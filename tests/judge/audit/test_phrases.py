@@ -817,6 +817,30 @@ W The Tesla K80 has 384 GB/s of memory bandwidth.
 N The GeForce GTX 780 Ti delivers 5 TFLOPS of FP32.
 W The GeForce GTX 780 Ti delivers 7 TFLOPS of FP32.
 W The GeForce GTX 680 has 2048 CUDA cores and draws 250 W.
+W The L4 and the T4 are small cards. The former has 24 GB, the latter 61 GB of memory.
+R The A30 and the A40 are old. The former draws 165 W, the latter 300 W.
+W The RTX 3070 and the RTX 3080 came together. The first has 5,888 CUDA cores, the second 8,074.
+R The RTX 3070 and the RTX 3080 came together. The first has 5,888 CUDA cores, the second 8,704.
+W Take the A4000 or the A6000. Their bandwidths are 448 GB/s and 786 GB/s respectively.
+R Take the A4000 or the A6000. They draw 140 W and 300 W, respectively.
+R We have the T4 and the L4. The newer card has 24 GB, the older one 16 GB.
+N The A10 and the A30 differ. The second is that the former flagship V100 has 32 GB.
+R The GTX 1650 SUPER has 1,280 cores. The plain 1650 has 896 cores.
+N The A100 SXM is fast. The A100 also comes as a PCIe card, with a limit of 300 W and 1,935 GB/s.
+W The RTX 4080 has 16 GB and 97728 CUDA cores.
+W The RTX 4070 Ti has 12 GB and 76880 CUDA cores.
+N The cluster of RTX 4080 has 16 GB and 311296 CUDA cores.
+W The GTX 1080 has 8 GB of DDR5 memory, draws 180 W and has 2,560 cores.
+R The GTX 1080 has 8 GB of DDR5X memory.
+N A build with 16 GB of DDR5 and an RTX 4080 draws 320 W.
+W The RTX 3080 is from 2018 and has 10 GB.
+W The RTX 3090 is fine. He got 310 tok/s for the 8B FP16 Llama on his RX 7900 XTX at batch size 1.
+R The RTX 4090 has the same chip as the RTX 6000 Ada, but with 24 GB.
+N The workstation card has the same chip as in the RTX 4090, but with ECC.
+W Bandwidth: 768 GB/s (3070), 448 GB/s (2080).
+R Power: 3090 350 W, 3080 320 W, 3070 220 W.
+N The A10 has 9,216 cores and 600 GB/s, which is more than the L4.
+W L'A40 a 48 Go et 4 fois la bande passante de l'A10, 600 Go/s.
 R The GTX Titan has 12 GB of memory, the GTX Titan Xp 3,840 CUDA cores."""  # noqa: RUF001
 
 RELATIONS = """W L'A100 prend en charge nativement le FP8.

@@ -160,15 +160,15 @@ def _with_brands(text: str, atoms: list[_Atom], place: int) -> tuple[int, bool]:
 
 def _is_card(text: str, start: int, end: int, last: Mention | None) -> bool:
     """A bare number is a card's in a list of RTX cards, `RTX 4090 / 5090`, or as `the 4090`, `two 3060s`."""
-    if re.match(r"[ \t]\d{1,2} ?gb\b", text[end : end + 8], re.IGNORECASE):
-        # "3070 8gb"
+    plain = text[start + 2 : end] != "00"
+    if plain and (
+        # "3070 8gb", "936 GB/s (3090)"
+        _PATTERNS["figure"].match(text, end)
+        or (text[end : end + 1] == ")" and _PATTERNS["behind"].search(text, max(0, start - 12), start))
+    ):
         return True
     before = text[max(0, start - 7) : start]
-    if (
-        _PATTERNS["has"].match(text, end)
-        and text[start + 2 : end] != "00"
-        and _PATTERNS["named"].search(before)
-    ):
+    if _PATTERNS["has"].match(text, end) and plain and _PATTERNS["named"].search(before):
         # "4090: 24 GB", "and 3090 draws 350 W"
         return True
     if _PATTERNS["one"].search(text[max(0, start - 9) : start]):

@@ -18,6 +18,8 @@ POINTED = r"[1-9]\d{0,2}\.\d{3}"
 TWICE = 0.03
 # Fields of several GPUs that texts add up.
 SUMMED = frozenset({"memory_bytes", "memory_bytes_per_s", "cuda_cores", "tensor_cores"})
+# GPUs of a machine of which a table may state the sum.
+IN_SUM = 16
 # Fields of the rates of a format.
 FORMATS = tuple(field for field in FIELDS if field[:5] == "peak:" and field[5:])
 # The field of a value without words.
@@ -265,8 +267,8 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
                 # Of "> 2.5 TB/s" only the least is said.
                 least = open_ or CUES["at_least"].search(cell, 0, token.start)
                 # Below "CUDA" stands the capability of the GPU or the version of the library.
-                least = least or (len(label.fields) > 1 and reading.field == "compute_capability")
-                yield replace(reading, either=True) if least else reading
+                version = len(label.fields) > 1 and reading.field == "compute_capability"
+                yield replace(reading, either=True) if least or version else reading
 
 
 def _of_value(
@@ -502,10 +504,12 @@ def scaled(token: Token, field: str, label: Label | None) -> tuple[Number, ...]:
             scales = (2**30 / 1e9,)
     if re.search(rf"(?<![\d.,]){POINTED}(?!\d)", token.text):
         scales = (*scales, *(1000 * scale for scale in scales))
+    # What a label counts in GB may be the sum of a machine.
+    most = known.high * (IN_SUM if label is not None and label.unit and field in SUMMED else 1)
     for scale in scales:
         numbers = tuple(Number(value=n.value * scale, digits=n.digits) for n in token.numbers)
         whole = field not in WHOLE or all(n.value.is_integer() for n in numbers)
-        if whole and all(known.low <= n.value <= known.high for n in numbers):
+        if whole and all(known.low <= n.value <= most for n in numbers):
             return numbers
     # With its unit it is what is printed, however odd; a bare number may be anything.
     odd = not counted and known.dimension != "count"

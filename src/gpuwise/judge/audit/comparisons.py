@@ -9,10 +9,10 @@ from itertools import pairwise
 
 from gpuwise.judge.audit.cells import FORMATS, NEAR, OF_UNIT, SUMMED, Reading, label_of
 from gpuwise.judge.audit.grid import claim_of, subject
-from gpuwise.judge.audit.words import CUES, LEAD, NAMES, Token, cue_before, scan
+from gpuwise.judge.audit.words import COUNTED, CUES, LEAD, NAMES, Token, cue_before, scan
 from gpuwise.model.judgement import Claim, Number, Relation
 
-TIMES: Mapping[str, float] = NAMES["times"]
+TIMES: Mapping[str, float] = {**COUNTED, **NAMES["times"]}
 # Fields that texts compare without a number.
 COMPARED_FIELDS = SUMMED | {
     "power_w", "sm_count", "l2_bytes", "memory_bus_bits", "link_bytes_per_s", "transistors", *FORMATS

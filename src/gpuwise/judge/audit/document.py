@@ -13,7 +13,7 @@ from itertools import pairwise, zip_longest
 from gpuwise.judge.audit import evidence, grid, layout, prose
 from gpuwise.judge.audit.cells import NEAR, SUMMED, label_of, own_field, readings
 from gpuwise.judge.audit.explain import may_be_of_die
-from gpuwise.judge.audit.grid import GRID, IN_CONTEXT, Scope, Subject, claim_of, of_form, ratios, subject, subject_of
+from gpuwise.judge.audit.grid import GRID, IN_CONTEXT, Scope, Subject, claim_of, of_form, subject, subject_of
 from gpuwise.judge.audit.prose import Left, Text
 from gpuwise.judge.audit.read import PLAIN, Block, Heading, Line, Table, texts_of
 from gpuwise.judge.audit.typed import short_names
@@ -36,7 +36,7 @@ LIKE_ONE = 1.5
 WRAPPED = 50
 _ENDS = re.compile(r"[A-Za-z0-9)][.!?] (?=[A-Z])")
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
-_BARS = re.compile(r"\s[|\u00b7\u2022]\s")
+_BARS, _OF_CORES = re.compile(r"\s[|\u00b7\u2022]\s"), re.compile(r"^(?:tensor|rt)$", re.IGNORECASE)
 _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
 # A line that begins with a name and a colon, or the mark of a log, goes on about nothing before it.
 _NAMED = re.compile(r"[\w .()/-]{2,60}:(?:\s|$)|\[?\d{1,2}:\d\d|\W{3}\w")
@@ -417,11 +417,9 @@ class _Walk:
                     mine = replace(mine, count=self.count) if mine.count == 1 else mine
                     total = self.count > 1 and reading.field in SUMMED and CUES["total"].search(label)
                     each = CUES["of_one"].search(label) or reading.field in ABILITIES
-                    if each or (self.count > 1 and not total and min(
-                        ratios(mine, reading), default=0.0
-                    ) < LIKE_ONE):  # fmt: skip
-                        # "Power per GPU" below "8 x H100"; each has what one has; what an object says beside
-                        # "count: 8", unless it is more than one has.
+                    like_one = min(grid.ratios(mine, reading), default=0.0) < LIKE_ONE
+                    if each or (self.count > 1 and like_one and not total):
+                        # "Power per GPU" below "8 x H100"; what each has; what an object says beside "count: 8".
                         mine = replace(mine, count=1)
                     reading = replace(reading, times=None) if total else reading
                     claim = claim_of(reading, mine, line.line, self.section, len(gpus) < 2 or one_each)
@@ -492,7 +490,9 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
     parts = [part.partition(":") for part in _BARS.split(text)] if len(text) <= PAIRS else []
     if len(parts) > 2 and all(label and value.strip() and len(label) < SHORT for label, _, value in parts):
         # "Chip: GA104 | CUDA: 4864 | Tensor: 152"
-        yield from ((label.strip(), value.strip()) for label, _, value in parts)
+        yield from (
+            (_OF_CORES.sub(r"\g<0> cores", label.strip()), value.strip()) for label, _, value in parts
+        )
         return
     tokens = scan(text) if len(text) <= PAIRS else ()
     # Of each pair, where its label and its value begin.
@@ -523,7 +523,7 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
             if alone and not lead.strip() and text[end : tokens[-1].start].strip() in ("", "dense"):
                 starts.append((0, end))
     label, colon, value = text.partition(": ")
-    if not starts and colon and len(label) < SHORT + NEAR and len(value) < SHORT and layout.kind(label) == "F":
+    if colon and not starts and len(value) < SHORT and layout.kind(label) == "F":
         # "BF16 tensor TFLOPS dense: 989"
         starts.append((0, len(label) + len(colon)))
     for (begin, end), following in zip(starts, [*starts, (len(text), 0)][1:], strict=True):

@@ -624,7 +624,7 @@ class Grid:
             # Far behind the name of a machine most is the machine's.
             sure = sure and not of_model and (name < NAME_COLUMNS or "gpu" in label.text.lower())
             if column < len(row) and column != name and not self.is_list(row[column], label):
-                one = self.beside(row, column, label)
+                one = self.beside(row, column, label) if label.ability is None else label
                 times = count_in(self.header[column].text)
                 mine = replace(mine, count=times) if times else mine
                 yield from self.placed(row[column], one, mine, number, column, sure)
@@ -638,7 +638,7 @@ class Grid:
         if own == ("peak:",) and len(formats) == 1:
             return replace(label, fields=(*formats,))
         words = [t for t, one in others if (one and all(w.kind == "field" for w in one)) or label_of(t).unit]
-        if own or label.ability is not None or not 0 < len(words) < 3 or any(t.kind == "value" for _, one in others for t in one):
+        if own or not 0 < len(words) < 3 or any(t.kind == "value" for _, one in others for t in one):
             return label
         return label_of(" ".join(words))
 
@@ -946,13 +946,12 @@ def is_known(owner: Subject, reading: Reading) -> bool:
 
 
 def is_of_host(owner: Subject, reading: Reading) -> bool:
-    """Whether memory is of a kind that the machine has beside a GPU, which has none of its kind; "DDR5" is that
-    of a card with GDDR5X, without two of its letters."""
+    """Whether memory is of a kind that the machine has beside a GPU, which has none of its kind."""
     plain = reading.field == "memory_type" and all(
         str(v).startswith(("DDR", "LPDDR")) for v in reading.values
     )
     known = (str(k.value) for i in owner.gpu_ids for k in evidence.of(i, "memory_type"))
-    cards = {f"G{v}X" for v in reading.values}
+    cards = {f"G{v}X" for v in reading.values}  # "DDR5" is that of a card with GDDR5X
     return plain and not any(name.startswith("LPDDR") or name in cards for name in known)
 
 

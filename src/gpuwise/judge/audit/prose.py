@@ -176,7 +176,9 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         leaked |= CUES["leaked"].search(words) is not None
         denied = (CUES["denied"].match(text.text, end) or CUES["guessed"].search(words)) is not None
         heads = {head.start for head in sentence.listed.values()}
-        for gpu in (g for g in sentence.gpus if g.start in heads or re.search(r" GB|\dgb|[Г]Б|\d Go", g.text)):
+        for gpu in (
+            g for g in sentence.gpus if g.start in heads or re.search(r" GB|\dgb|[Г]Б|\d Go", g.text)
+        ):
             yield from sized(gpu, text.line(start + gpu.start), text.block)
         stated: list[Claim] = []
         for place, token in enumerate(sentence.tokens):
@@ -768,8 +770,7 @@ class _Choice(Sentence):
         if held is not None and self.text[held.start : held.end] != held.text and not set(",;") & set(gap):
             # "Two of them hold 96 GB": nothing binds closer than a pronoun.
             named = [(cost + COMPARED * (g is not held and cost >= AGAIN), g) for cost, g in named]
-        bound = any(cost < AGAIN and g.start >= token.end for cost, g in named)
-        if bound:
+        if bound := any(cost < AGAIN and g.start >= token.end for cost, g in named):
             # "250 W for the A100": what binds a value behind it leaves nothing to the GPUs before.
             named = [(cost + COMPARED * (g.end <= token.start), g) for cost, g in named]
         for cost, gpu in named:
@@ -788,9 +789,8 @@ class _Choice(Sentence):
                 g.end <= said.start() and self.before("leads", g.start) for g in self.gpus[:1]
             )  # fmt: skip
             behind = BETWEEN + (0 if again or min(first, default=FAR) > LEADS else CONFIRMED)
-            # No figure of the catalog tells whose a speed is.
-            far = bound and token.measures == "item/s"
-            yield (min(first) + behind if first else 1.0 + far) + (0 if about.sure else 0.5), about
+            far = (min(first) + behind if first else 1.0) + (0 if about.sure else 0.5)
+            yield far + COMPARED * (bound and not again), about
 
     def is_of_other(self, owner: Subject, token: Token) -> bool:
         """Whether the last architecture before a value, with no GPU between, is not the owner's: "Hopper has

@@ -85,15 +85,15 @@ def _of_brand(text: str, tokens: Sequence[Token], rivals: Sequence[Subject]) -> 
 
 
 def _of_two(text: str, tokens: Sequence[Token], about: Subject | None) -> Iterator[Token]:
-    """ "The former", "the second" and "the newer card" as the GPUs that are meant: of two that the sentence has
-    named, or that the text spoke of."""
+    """The former, the second or the newer card as the GPU that is meant: of two that the sentence has named,
+    or that the text spoke of."""
     for match in islice(CUES["one_of_two"].finditer(text), PRONOUNS):
         start, end = match.span()
         named = {t.gpu_ids: Subject(t.text, t.gpu_ids) for t in tokens if t.kind == "gpu" and t.end <= start}
         two = tuple(named.values()) or (about.two if about is not None else ())
-        if len(two) == 2 and (order := match.lastgroup) is not None:
+        if len(two) == 2 and all(one.gpu_ids for one in two) and (order := match.lastgroup) is not None:
             if order in ("older", "newer"):
-                two = tuple(sorted(two, key=lambda one: min(catalog.get(i).text("launch") or "" for i in one.gpu_ids)))
+                two = tuple(sorted(two, key=lambda one: catalog.get(one.gpu_ids[0]).text("launch") or ""))
             one = two[order in ("two", "newer")]
             yield Token(kind="gpu", start=start, end=end, text=one.text, gpu_ids=one.gpu_ids)
 
@@ -178,13 +178,13 @@ def in_order(
     said = CUES["respectively"].search(text) is not None
     # "Their bandwidths are 300 and 320 GB/s, respectively": of the two that the text spoke of.
     two = about.two if said and about is not None and not gpus else ()
-    gpus = gpus or [Token(kind="gpu", start=n - 2, end=n - 2, text=one.text, gpu_ids=one.gpu_ids)
-                    for n, one in enumerate(two)]  # fmt: skip
+    for at, mine in enumerate(two, -2):
+        gpus.append(Token(kind="gpu", start=at, end=at, text=mine.text, gpu_ids=mine.gpu_ids))
     gaps = [text[a.end : b.start].strip() for a, b in pairwise(gpus)]
     slashed = bool(gaps) and set(gaps) == {"/"}
     slashed |= len(gaps) == 1 and gaps[0] in _VERSUS
-    listed = (gaps and two) or gaps and all(
-        gap in _VERSUS or CUES["list"].fullmatch(text, a.end, b.start)
+    listed = gaps and all(
+        two or gap in _VERSUS or CUES["list"].fullmatch(text, a.end, b.start)
         for gap, (a, b) in zip(gaps, pairwise(gpus), strict=True)
     )
     if not listed or len(tokens) > MOST // 5 or not (slashed or said):
