@@ -108,26 +108,24 @@ class Around:
         kind, why = self.explain(claim)
         if kind not in (*UNTELLING, "other variant"):
             return kind, why
-        wrong = agree.wrong_values(claim) or claim.values
-        having = {i: None for i in agree.having(claim.field, wrong) if i not in claim.gpu_ids}
-        siblings = [other for i in claim.gpu_ids for other in agree.family(i) if other in having]
-        # What many products have points to none but those that stand beside it.
-        common = len({*map(agree.product, having)}) > FEW
-        beside = [i for i in (self.beside(claim) if common else self.gpus) if i in having and i not in siblings]
-        steps = [other for i in claim.gpu_ids for other in agree.next_to(i) if other in having and not common]
-        if kind == "internal contradiction" and self.contradicts(claim):
-            beside, steps = [], []
-        elif kind == "internal contradiction":
+        if kind == "internal contradiction" and not self.contradicts(claim):
             kind, why = "wrong value", ""
-        found: tuple[tuple[Kind, Sequence[str]], ...] = (
-            ("other variant", [i for i in siblings if i in self.gpus]), (NEIGHBOUR, beside),
-            ("other variant", siblings), (NEIGHBOUR, steps),
+        having = agree.having(claim.field, agree.wrong_values(claim) or claim.values)
+        # What many products have points to none but those that stand beside it, or a step away in the text.
+        common = len({*map(agree.product, having)}) > FEW
+        siblings, steps = (
+            [other for i in claim.gpu_ids for other in of(i) if other in having and other not in claim.gpu_ids]
+            for of in (agree.family, agree.next_to)
         )  # fmt: skip
-        for one, others in found:
-            if others:
-                whose = f"{'true' if one == 'other variant' else 'the figure'} of {catalog.get(others[0]).name}"
-                return one, whose + f"; {why}" * (kind in UNTELLING and bool(why))
-        return kind, why
+        near = {*steps, *self.beside(claim)} if common else self.gpus
+        beside = [i for i in self.gpus if i in near and i in having and i not in (*siblings, *claim.gpu_ids)]
+        alone = kind != "internal contradiction"
+        found: tuple[tuple[Kind, Sequence[str]], ...] = (
+            ("other variant", [i for i in siblings if i in self.gpus]), (NEIGHBOUR, beside if alone else ()),
+            ("other variant", siblings), (NEIGHBOUR, steps if alone and not common else ()),
+        )  # fmt: skip
+        kind, others = next(((one, others) for one, others in found if others), (kind, ()))
+        return kind, "; ".join([f"the figure of {catalog.get(i).name}" for i in others[:1]] or [why])
 
     def beside(self, claim: Claim) -> Iterator[str]:
         """The other products in the same table, or of which the text speaks just before and after."""
