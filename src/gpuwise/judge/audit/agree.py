@@ -185,12 +185,6 @@ def is_copied(field: str, values: tuple[Number | str, ...], other: str) -> bool:
     )  # fmt: skip
 
 
-@lru_cache(maxsize=4096)
-def having(field: str, values: tuple[Number | str, ...]) -> tuple[str, ...]:
-    """All GPUs of which one of the values is known."""
-    return tuple(spec.id for spec in catalog.all_gpus() if is_copied(field, values, spec.id))
-
-
 def equal(a: float, b: float) -> bool:
     """Whether two figures are one figure, as copied."""
     return abs(a - b) <= 1e-3 * max(abs(a), abs(b))
@@ -257,7 +251,8 @@ def next_to(gpu_id: str) -> tuple[str, ...]:
 def _ladders() -> tuple[dict[str, tuple[object, int]], ...]:
     """By id the line and the number ("rtx-", 4070), and the tier and the year in which its architecture came
     ("70", 2022), each with the market: vendor, segment, and whether it is soldered in."""
-    lines, tiers, since = {}, {}, defaultdict(list)
+    lines: dict[str, tuple[object, int]] = {}
+    tiers, since = {}, defaultdict(list)
     for spec in catalog.all_gpus():
         market = (spec.vendor, spec.text("segment"), spec.text("form") in ("laptop", "soc"))
         since[market, spec.architecture].append(int((spec.text("launch") or "9999")[:4]))
@@ -271,7 +266,7 @@ def _ladders() -> tuple[dict[str, tuple[object, int]], ...]:
 
 def family(gpu_id: str) -> tuple[str, ...]:
     """The other variants of the same product name: H100 PCIe, SXM and NVL; a laptop and a desktop part."""
-    # `h100-pcie-80gb` -> h100, `quadro-rtx-5000-laptop` -> quadro-rtx-5000, `l40s` -> l40; a size is no number.
+    # `h100-pcie-80gb` -> h100, `quadro-rtx-5000-laptop` -> quadro-rtx-5000, `l40s` -> l40, not `-nx-16gb`.
     alike = _alike(r"((?:[a-z]+\d?-)*[a-z]*\d+)(?!\d|gb)")[gpu_id]
     return tuple(other for other in alike if other != gpu_id)
 

@@ -69,7 +69,7 @@ class Around:
         # Of each block the GPUs in it, and the fields that are right of one.
         self.owners: dict[int, set[tuple[str, ...]]] = defaultdict(set)
         self.agreed: dict[tuple[int, tuple[str, ...]], dict[str, Claim]] = defaultdict(dict)
-        turn, turned = 0, ()
+        turn, turned = 0, tuple[str, ...]()
         for claim in claims:
             turn, turned = turn + (claim.gpu_ids != turned), claim.gpu_ids
             self.turn[claim] = -(claim.block // GRID) or turn
@@ -110,19 +110,21 @@ class Around:
             return kind, why
         if kind == "internal contradiction" and not self.contradicts(claim):
             kind, why = "wrong value", ""
-        having = agree.having(claim.field, agree.wrong_values(claim) or claim.values)
-        # What many products have points to none but those that stand beside it, or a step away in the text.
-        common = len({*map(agree.product, having)}) > FEW
+        wrong = agree.wrong_values(claim) or claim.values
+        having = {s.id for s in catalog.all_gpus() if is_copied(claim.field, wrong, s.id)} - {*claim.gpu_ids}
         siblings, steps = (
-            [other for i in claim.gpu_ids for other in of(i) if other in having and other not in claim.gpu_ids]
+            [other for i in claim.gpu_ids for other in of(i) if other in having]
             for of in (agree.family, agree.next_to)
         )  # fmt: skip
-        near = {*steps, *self.beside(claim)} if common else self.gpus
-        beside = [i for i in self.gpus if i in near and i in having and i not in (*siblings, *claim.gpu_ids)]
-        alone = kind != "internal contradiction"
+        # What many products have points to none but those that stand beside it, or a step away in the text.
+        common = len({*map(agree.product, having)}) > FEW
+        near = {*steps, *self.beside(claim)} if common else having
+        beside = [i for i in self.gpus if i in near & having and i not in siblings]
+        if kind == "internal contradiction":
+            beside, steps = [], []
         found: tuple[tuple[Kind, Sequence[str]], ...] = (
-            ("other variant", [i for i in siblings if i in self.gpus]), (NEIGHBOUR, beside if alone else ()),
-            ("other variant", siblings), (NEIGHBOUR, steps if alone and not common else ()),
+            ("other variant", [i for i in siblings if i in self.gpus]), (NEIGHBOUR, beside),
+            ("other variant", siblings), (NEIGHBOUR, [] if common else steps),
         )  # fmt: skip
         kind, others = next(((one, others) for one, others in found if others), (kind, ()))
         return kind, "; ".join([f"the figure of {catalog.get(i).name}" for i in others[:1]] or [why])
@@ -140,9 +142,8 @@ class Around:
         """The figures of a GPU beside it in the text: at least so many wrong ones are its."""
         mine = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
         for other in self.beside(claim):
-            if is_copied(claim.field, claim.values, other) and least <= len(
-                {c.field for c in mine if is_copied(c.field, c.values, other)}
-            ):  # fmt: skip
+            fields = {c.field for c in mine if is_copied(c.field, c.values, other)}
+            if is_copied(claim.field, claim.values, other) and len(fields) >= least:
                 return NEIGHBOUR, f"this is the figure of {catalog.get(other).name}, which stands beside it"
         return None
 
@@ -211,11 +212,6 @@ def may_be_of_die(claim: Claim) -> bool:
 def is_of_no_bus(claim: Claim) -> bool:
     """Whether a bus width is not a multiple of the width of a memory chip, so that no product can have it."""
     return claim.field == "memory_bus_bits" and any(v % OF_BUS for v in numbers_of(claim.values))
-
-
-def place_of(claim: Claim) -> tuple[int, tuple[str, ...]]:
-    """The table of a claim, or its section and its GPU."""
-    return (-(claim.block // GRID), ()) if claim.block >= GRID else (claim.block, claim.gpu_ids)
 
 
 def mechanism(claim: Claim) -> Explained | None:

@@ -19,7 +19,7 @@ from gpuwise.judge.audit import agree, evidence, explain
 from gpuwise.judge.audit.agree import ROUNDED, agrees, evidence_of, is_copied, numbers_of, same, states
 from gpuwise.judge.audit.cells import POINTED, SUMMED, in_thousands
 from gpuwise.judge.audit.evidence import alike
-from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism, place_of
+from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism
 from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.words import COUNTS, FIELDS, IN_BITS, OF_BUS
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
@@ -310,7 +310,9 @@ def _failing(claim: Claim) -> tuple[object, ...]:
     """The place of claims that are doubted together; none for what a table states of a product: its layout
     says whose it is, however much is wrong, but what programs measure is below what the GPU is rated at."""
     measured = claim.field.startswith("peak:") or claim.field in MEASURED
-    return place_of(claim) if measured or claim.block < GRID else ()
+    if claim.block < GRID:
+        return claim.block, claim.gpu_ids
+    return (-(claim.block // GRID), ()) if measured else ()
 
 
 def _column(claim: Claim) -> tuple[object, ...]:
