@@ -616,7 +616,8 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
     telling = kind != "wrong value" and (kind != "internal contradiction" or alone) and not chance
     # Siblings share a chip: that another one has this value says nothing of how it came here.
     clock = kind == "other variant" and claim.field.endswith("_hz")
-    telling |= of_next
+    # But power is what makers of cards choose, so that of the next product may be this one's.
+    telling |= of_next and claim.field != "power_w"
     clock |= kind == "wrong value" and claim.field.endswith("_hz")
     needed = WITNESSES - (telling and claim.field not in SHARED and not clock)
     for gpu_id in (i for i in claim.gpu_ids if not _has_no_link(i, claim.field)):
