@@ -247,18 +247,20 @@ class Recommendation(Shown):
 Verdict = Literal["agrees", "contradicts", "differs", "cannot tell"]
 """`differs`: another value than the catalog's, which has one source only."""
 
+# How an error came about. Where several of these are true of one, the first that explains just this figure is
+# named; "wrong value" where none is.
 Kind = Literal[
-    "digit swap",
-    "full die for product",
-    "sparse as dense",
-    "dense as sparse",
-    "other variant",
-    "neighbour's row copied",
-    "unit",
-    "stale price",
-    "internal contradiction",
+    "digit swap",  # The right digits in another order
+    "full die for product",  # The count of the whole chip, of which the product uses a part
+    "sparse as dense",  # Its rate, or a variant's, with 2:4 sparsity, which the text does not say
+    "dense as sparse",  # The reverse
+    "other variant",  # True of another product of the same number: 80 GB, PCIe, laptop, Ti, Super, XT
+    "neighbour's row copied",  # The figure of another GPU of the text, or of one a step away in the range
+    "unit",  # The right digits in a wrong unit or prefix, or of one direction of a link
+    "stale price",  # A price long past
+    "internal contradiction",  # Another line of the same text states the right value
     "wrong value",
-    "physics",
+    "physics",  # Faster than memory or arithmetic allow
     "wrong precision",
     "scaling over 100 %",
     "exactly linear",
@@ -267,12 +269,11 @@ Kind = Literal[
     "order against FLOPs",
     "counted samples",
     "caution",
-    "capability",
-    "base as boost",
-    "wrong ratio",
-    "wrong sum",
+    "capability",  # The hardware lacks, or has, what is said
+    "base as boost",  # The base clock for the boost clock, or the reverse
+    "wrong ratio",  # The text compares two figures wrongly
+    "wrong sum",  # It adds up wrongly
 ]
-
 
 NOT_IN_CATALOG = "not in the catalog"  # The explanation of a finding about a GPU that nobody can judge
 

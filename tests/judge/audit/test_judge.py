@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpuwise.judge import audit
-from gpuwise.judge.audit import document, read
+from gpuwise.judge.audit import agree, document, read
 from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.judge import judge
 from gpuwise.model.judgement import Claim, Number
@@ -188,7 +188,8 @@ CARDS = {
 @pytest.mark.parametrize(
     ("card", "column", "figure", "kind"),
     [
-        ("H100 SXM", 0, "141 GB", "wrong value"),  # Of the H200, which the text does not name
+        ("H100 SXM", 0, "141 GB", "neighbour's row copied"),  # Of the H200, a step away in the range
+        ("H100 SXM", 0, "32 GB", "wrong value"),  # Of many, none of them beside it
         ("L40S", 2, "16896", "neighbour's row copied"),
         ("H100 SXM", 2, "14592", "other variant"),
         ("L40S", 3, "300 W", "other variant"),  # Of the L40, which the text does not name
@@ -205,10 +206,10 @@ def test_a_figure_of_nobody_is_told_from_a_neighbour_s(
     assert [one for _, one in found] == [kind]
 
 
-def test_a_shorter_name_of_a_memory_is_nobody_s() -> None:
+def test_a_shorter_name_of_a_memory_is_wrong_only_where_it_is_another_s() -> None:
     head = "| GPU | VRAM | TDP |\n|---|---|---|\n"
     rows = head + "| GTX 1080 | 8 GB {} | 180 W |\n| GTX 1070 | 8 GB GDDR5 | 150 W |"
-    assert kinds(rows.format("GDDR5")) == [("memory_type", "wrong value")]
+    assert kinds(rows.format("GDDR5")) == [("memory_type", "neighbour's row copied")]
     assert kinds(rows.format("GDDR6")) != kinds(rows.format("GDDR5X")) == []
 
 
@@ -229,7 +230,7 @@ def test_a_column_of_several_sizes_is_of_no_one_of_them() -> None:
     [
         # Made with a larger chip, too, and not.
         ("The RTX 3060 12 GB uses the GA104 chip and has 3,584 CUDA cores.", []),
-        ("The RTX 4080 uses the AD102 chip and has 9,728 CUDA cores.", [("chip", "wrong value")]),
+        ("The RTX 4080 uses the AD102 chip and has 9,728 CUDA cores.", [("chip", "neighbour's row copied")]),
         # Counts follow from the units; one source is enough against a figure that is far off.
         ("The H20 has 96 GB of HBM3, 9,984 CUDA cores and 312 tensor cores.", []),
         ("The H20 has 96 GB of HBM3, 4,608 CUDA cores and 144 tensor cores.",
@@ -278,7 +279,7 @@ def test_what_only_a_card_has_is_said_of_one_in_passing_too() -> None:
         # A line about one GPU, right but for a size that the text states elsewhere.
         ("The L4 draws 72 W and has 24 GB.\n\nThe RTX 4080 has 16 GB.\n\n" + "It runs.\n\n" * 3
          + "This RTX 4080 has 24 GB of GDDR6X and a boost clock of 2,505 MHz.\n",
-         [("memory_bytes", "neighbour's row copied")]),
+         [("memory_bytes", "internal contradiction")]),
         # GPUs of before Pascal and Polaris.
         ("The GTX 680 has 2 GB on a 384-bit bus and 1,536 CUDA cores.", [("memory_bus_bits", "wrong value")]),
         ("The Tesla K20 has 5 GB and 2,688 CUDA cores.", [("cuda_cores", "other variant")]),
@@ -294,9 +295,20 @@ def test_what_is_read_right_however_wrong_it_is(text: str, wrong: list[tuple[str
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        # What many products have is no neighbour's; a chip, or a count, is.
-        ("The RTX 3090 has 24 GB of GDDR6X. The L4 has 24 GB of GDDR6X.", "wrong value"),
-        ("The GTX 1080 uses PCIe 3.0. The RTX 3080 10GB uses PCIe 3.0 and 8,704 CUDA cores.", "wrong value"),
+        # What many products have is that of a GPU beside it, of none further off or outside the text.
+        ("The RTX 3090 has 24 GB of GDDR6X. The L4 has 24 GB of GDDR6X.", "neighbour's row copied"),
+        (
+            "The GTX 1080 uses PCIe 3.0. The T4 has 16 GB. The L40 has 48 GB. The A40 has 48 GB. "
+            "The RTX 3080 10GB uses PCIe 3.0 and 8,704 CUDA cores.",
+            "wrong value",
+        ),
+        ("The L4 has 24 GB of GDDR6X and draws 72 W.", "wrong value"),
+        # A memory that a variant has; the rate of a variant; one that is neither.
+        (
+            "The Jetson Orin NX 16GB has 16 GB. The Jetson Orin NX 8GB has 1024 CUDA cores and 16 GB.",
+            "other variant",
+        ),
+        ("The A100 PCIe 80GB moves 900 GB/s and draws 300 W.", "neighbour's row copied"),
         ("The Titan RTX has 4,608 CUDA cores. The RTX 2080 Ti has 4,608 CUDA cores.", "full die for product"),
         # The next product of the line stands beside it in no text, and is taken for it.
         ("The M3 Max has 128 GB and moves 546 GB/s.", "neighbour's row copied"),
@@ -312,6 +324,30 @@ def test_what_is_read_right_however_wrong_it_is(text: str, wrong: list[tuple[str
 )
 def test_a_donor_is_a_gpu_of_the_text_or_the_next_product(text: str, kind: str) -> None:
     assert [one for _, one in kinds(text)] == [kind]
+
+
+@pytest.mark.parametrize(
+    ("gpu_id", "near", "far"),
+    [
+        (
+            "rtx-4070",
+            {"rtx-3070", "rtx-5070", "rtx-4060", "rtx-4080"},
+            {"rtx-4070-ti", "rtx-2070", "rtx-3060"},
+        ),
+        (
+            "a100-sxm4-80gb",
+            {"v100-pcie-16gb", "h100-pcie-80gb", "a40"},
+            {"a100-pcie-40gb", "h200-sxm", "p40"},
+        ),
+        ("mi300x", {"mi250x", "mi325x"}, {"mi100", "mi355x"}),
+        ("rx-6800", {"rx-6700-xt", "rx-6900-xt", "rx-7800-xt"}, {"rx-6800-xt", "rx-6600"}),
+        ("rtx-a4000", {"quadro-rtx-4000", "rtx-4000-ada", "rtx-a5000"}, {"rtx-a6000", "rtx-a4000-laptop"}),
+    ],
+)
+def test_a_step_of_the_range_is_a_tier_or_a_generation(gpu_id: str, near: set[str], far: set[str]) -> None:
+    found = set(agree.next_to(gpu_id))
+    assert near <= found
+    assert not far & found
 
 
 @pytest.mark.parametrize(

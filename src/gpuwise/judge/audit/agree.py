@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from math import floor, log10
-from typing import NamedTuple
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
@@ -188,12 +187,6 @@ def is_copied(field: str, values: tuple[Number | str, ...], other: str) -> bool:
     )  # fmt: skip
 
 
-@lru_cache(maxsize=4096)
-def having(field: str, values: tuple[Number | str, ...]) -> tuple[str, ...]:
-    """All GPUs of which one of the values is known."""
-    return tuple(spec.id for spec in catalog.all_gpus() if is_copied(field, values, spec.id))
-
-
 def equal(a: float, b: float) -> bool:
     """Whether two figures are one figure, as copied."""
     return abs(a - b) <= 1e-3 * max(abs(a), abs(b))
@@ -236,66 +229,47 @@ def fits_form(claim: Claim, form: evidence.Form) -> bool:
     return form == "value" or (form == "sparse") == bool(claim.sparse)
 
 
-# Between two steps of a range there may be one in between: RTX A4500, MI308X, RX 6750 XT.
-STEPS = 2
-
-
-class Rank(NamedTuple):
-    """The place of a product in the range of its market: "rtx-", 4070, tier "70", since 2022."""
-
-    market: tuple[object, ...]
-    line: str
-    number: int
-    tier: str
-    year: int  # Of the first product of its architecture in its market
+# Steps along a line of numbers, since others lie in between (RTX A4500, MI308X), and along generations.
+STEPS = (2, 1)
 
 
 @cache
 def next_to(gpu_id: str) -> tuple[str, ...]:
-    """The products one step away in the range, variants of its own name apart: of the same line those with the
-    next numbers, of the same tier those of the generations before and after. The RTX 4060 Ti, 4080, 3070 and
-    5070 are next to the RTX 4070; the A40, V100 and H100 to the A100."""
-    if (mine := _ranks().get(gpu_id)) is None:
-        return ()
-    others = {
-        i: its for i, its in _ranks().items()
-        if its.market == mine.market and i not in (gpu_id, *family(gpu_id))
-    }  # fmt: skip
-    numbers = _beside(mine.number, {its.number for its in others.values() if its.line == mine.line}, STEPS)
-    years = _beside(mine.year, {its.year for its in others.values() if its.tier == mine.tier})
-    return tuple(
-        i for i, its in others.items()
-        if (its.line == mine.line and its.number in (mine.number, *numbers))
-        or (its.tier == mine.tier and its.year in years)
-    )  # fmt: skip
-
-
-def _beside(mine: int, others: set[int], steps: int = 1) -> tuple[int, ...]:
-    """The nearest ones below, and the nearest ones above."""
-    below, above = [n for n in others if n < mine], [n for n in others if n > mine]
-    return (*sorted(below)[-steps:], *sorted(above)[:steps])
+    """The products a step away in the range, but for variants of its own name: of the same line the next
+    numbers, of the same tier the generations before and after. RTX 4060, 4080, 3070 and 5070 are next to the
+    RTX 4070; A40, V100 and H100 to the A100."""
+    own, found = {gpu_id, *family(gpu_id)}, set()
+    for ladder, steps in zip(_ladders(), STEPS, strict=True):
+        name, mine = ladder.get(gpu_id, (None, 0))
+        others = {i: place for i, (its, place) in ladder.items() if its == name and i not in own}
+        places = sorted({mine, *others.values()})
+        at = places.index(mine)
+        near = (*places[max(0, at - steps) : at], *places[at + 1 : at + 1 + steps])
+        found |= {i for i, place in others.items() if place in near}
+    return tuple(sorted(found))
 
 
 @cache
-def _ranks() -> dict[str, Rank]:
-    """The rank of each GPU whose id has a number."""
-    found, years = {}, defaultdict(list)
+def _ladders() -> tuple[dict[str, tuple[object, int]], ...]:
+    """By id the line and the number ("rtx-", 4070), and the tier and the year in which its architecture came
+    ("70", 2022), each with the market: vendor, segment, and whether it is soldered in."""
+    lines: dict[str, tuple[object, int]] = {}
+    tiers, since = {}, defaultdict(list)
     for spec in catalog.all_gpus():
-        match = re.match(r"(\D*)(\d+)", product(spec.id))
         market = (spec.vendor, spec.text("segment"), spec.text("form") in ("laptop", "soc"))
-        years[market, spec.architecture].append(int((spec.text("launch") or "9999")[:4]))
-        if match is not None:
-            line, number = match.groups()
-            # Of consumers' cards the digits before the tier count the generations: GTX 980, RTX 4080, RX 7800.
+        since[market, spec.architecture].append(int((spec.text("launch") or "9999")[:4]))
+        if match := re.match(r"(\D*)(\d+)", product(spec.id)):
+            # Of consumers' cards the digits before the tier count generations: GTX 980, RTX 4080, RX 7800.
             last = {"NVIDIA": 2, "AMD": 3}.get(spec.vendor or "", 0) if market[1] == "consumer" else 0
-            found[spec.id] = Rank(market, line, int(number), number[-last:], 0)
-    return {i: r._replace(year=min(years[r.market, catalog.get(i).architecture])) for i, r in found.items()}
+            lines[spec.id] = (market, match[1]), int(match[2])
+            tiers[spec.id] = (market, match[2][-last:]), (market, spec.architecture)
+    return lines, {i: (tier, min(since[kind])) for i, (tier, kind) in tiers.items()}
 
 
 def family(gpu_id: str) -> tuple[str, ...]:
     """The other variants of the same product name: H100 PCIe, SXM and NVL; a laptop and a desktop part."""
-    # `h100-pcie-80gb` -> h100, `quadro-rtx-5000-laptop` -> quadro-rtx-5000, `l40s` -> l40; a size is no number.
-    alike = _alike(r"(?!apple)((?:[a-z]+\d?-)*[a-z]*\d+)(?!\d|gb)")[gpu_id]
+    # `h100-pcie-80gb` -> h100, `quadro-rtx-5000-laptop` -> quadro-rtx-5000, `l40s` -> l40, not `-nx-16gb`.
+    alike = _alike(r"((?:[a-z]+\d?-)*[a-z]*\d+)(?!\d|gb)")[gpu_id]
     return tuple(other for other in alike if other != gpu_id)
 
 

@@ -69,7 +69,7 @@ class Around:
         # Of each block the GPUs in it, and the fields that are right of one.
         self.owners: dict[int, set[tuple[str, ...]]] = defaultdict(set)
         self.agreed: dict[tuple[int, tuple[str, ...]], dict[str, Claim]] = defaultdict(dict)
-        turn, turned = 0, ()
+        turn, turned = 0, tuple[str, ...]()
         for claim in claims:
             turn, turned = turn + (claim.gpu_ids != turned), claim.gpu_ids
             self.turn[claim] = -(claim.block // GRID) or turn
@@ -108,26 +108,26 @@ class Around:
         kind, why = self.explain(claim)
         if kind not in (*UNTELLING, "other variant"):
             return kind, why
-        wrong = agree.wrong_values(claim) or claim.values
-        having = {i: None for i in agree.having(claim.field, wrong) if i not in claim.gpu_ids}
-        siblings = [other for i in claim.gpu_ids for other in agree.family(i) if other in having]
-        # What many products have points to none but those that stand beside it.
-        common = len({*map(agree.product, having)}) > FEW
-        beside = [i for i in (self.beside(claim) if common else self.gpus) if i in having and i not in siblings]
-        steps = [other for i in claim.gpu_ids for other in agree.next_to(i) if other in having and not common]
-        if kind == "internal contradiction" and self.contradicts(claim):
-            beside, steps = [], []
-        elif kind == "internal contradiction":
+        if kind == "internal contradiction" and not self.contradicts(claim):
             kind, why = "wrong value", ""
+        wrong = agree.wrong_values(claim) or claim.values
+        having = {s.id for s in catalog.all_gpus() if is_copied(claim.field, wrong, s.id)} - {*claim.gpu_ids}
+        siblings, steps = (
+            [other for i in claim.gpu_ids for other in of(i) if other in having]
+            for of in (agree.family, agree.next_to)
+        )  # fmt: skip
+        # What many products have points to none but those that stand beside it, or a step away in the text.
+        common = len({*map(agree.product, having)}) > FEW
+        near = {*steps, *self.beside(claim)} if common else having
+        beside = [i for i in self.gpus if i in near & having and i not in siblings]
+        if kind == "internal contradiction":
+            beside, steps = [], []
         found: tuple[tuple[Kind, Sequence[str]], ...] = (
             ("other variant", [i for i in siblings if i in self.gpus]), (NEIGHBOUR, beside),
-            ("other variant", siblings), (NEIGHBOUR, steps),
+            ("other variant", siblings), (NEIGHBOUR, [] if common else steps),
         )  # fmt: skip
-        for one, others in found:
-            if others:
-                whose = f"{'true' if one == 'other variant' else 'the figure'} of {catalog.get(others[0]).name}"
-                return one, whose + f"; {why}" * (kind in UNTELLING and bool(why))
-        return kind, why
+        kind, others = next(((one, others) for one, others in found if others), (kind, ()))
+        return kind, "; ".join([f"the figure of {catalog.get(i).name}" for i in others[:1]] or [why])
 
     def beside(self, claim: Claim) -> Iterator[str]:
         """The other products in the same table, or of which the text speaks just before and after."""
@@ -142,9 +142,8 @@ class Around:
         """The figures of a GPU beside it in the text: at least so many wrong ones are its."""
         mine = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
         for other in self.beside(claim):
-            if is_copied(claim.field, claim.values, other) and least <= len(
-                {c.field for c in mine if is_copied(c.field, c.values, other)}
-            ):  # fmt: skip
+            fields = {c.field for c in mine if is_copied(c.field, c.values, other)}
+            if is_copied(claim.field, claim.values, other) and len(fields) >= least:
                 return NEIGHBOUR, f"this is the figure of {catalog.get(other).name}, which stands beside it"
         return None
 
@@ -213,11 +212,6 @@ def may_be_of_die(claim: Claim) -> bool:
 def is_of_no_bus(claim: Claim) -> bool:
     """Whether a bus width is not a multiple of the width of a memory chip, so that no product can have it."""
     return claim.field == "memory_bus_bits" and any(v % OF_BUS for v in numbers_of(claim.values))
-
-
-def place_of(claim: Claim) -> tuple[int, tuple[str, ...]]:
-    """The table of a claim, or its section and its GPU."""
-    return (-(claim.block // GRID), ()) if claim.block >= GRID else (claim.block, claim.gpu_ids)
 
 
 def mechanism(claim: Claim) -> Explained | None:

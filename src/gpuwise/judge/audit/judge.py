@@ -19,7 +19,7 @@ from gpuwise.judge.audit import agree, evidence, explain
 from gpuwise.judge.audit.agree import ROUNDED, agrees, evidence_of, is_copied, numbers_of, same, states
 from gpuwise.judge.audit.cells import POINTED, SUMMED, in_thousands
 from gpuwise.judge.audit.evidence import alike
-from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism, place_of
+from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism
 from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.words import COUNTS, FIELDS, IN_BITS, OF_BUS
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
@@ -311,7 +311,9 @@ def _failing(claim: Claim) -> tuple[object, ...]:
     """The place of claims that are doubted together; none for what a table states of a product: its layout
     says whose it is, however much is wrong, but what programs measure is below what the GPU is rated at."""
     measured = claim.field.startswith("peak:") or claim.field in MEASURED
-    return place_of(claim) if measured or claim.block < GRID else ()
+    if claim.block < GRID:
+        return claim.block, claim.gpu_ids
+    return (-(claim.block // GRID), ()) if measured else ()
 
 
 def _column(claim: Claim) -> tuple[object, ...]:
@@ -617,7 +619,8 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
     telling = kind != "wrong value" and (kind != "internal contradiction" or alone) and not chance
     # Siblings share a chip: that another one has this value says nothing of how it came here.
     clock = kind == "other variant" and claim.field.endswith("_hz")
-    telling |= of_next
+    # But power is what makers of cards choose, so that of the next product may be this one's.
+    telling |= of_next and claim.field != "power_w"
     clock |= kind == "wrong value" and claim.field.endswith("_hz")
     needed = WITNESSES - (telling and claim.field not in SHARED and not clock)
     for gpu_id in (i for i in claim.gpu_ids if not _has_no_link(i, claim.field)):
