@@ -364,7 +364,7 @@ def memory_errors() -> Array:
 
 
 OPERATORS_SCHEMA = 2
-# Seconds of a launch on the usual host, which is 8 % below the middle of hosts, where errors are least; a host
+# Seconds of a launch on the usual host, 8 % below the middle of hosts, where errors are least; a host
 # that was read is half as far below, and follows the reading, minutes old and of a moment, by a power.
 LAUNCH_S, READ_LEVEL, READING_POWER = 8.5e-6, 1.05, 0.6
 
