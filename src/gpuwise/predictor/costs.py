@@ -18,6 +18,7 @@ import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import le
 from pathlib import Path
 from typing import Any
 
@@ -150,9 +151,8 @@ def convolution(call: Call) -> tuple[Node, ...]:
     shape = convolution_shape(x, w, y, stride, groups)
     dtype = "tf32" if call.tf32 and x.dtype == "fp32" else x.dtype
     flop = _products(w, x if transposed else y)
-    node = node_of(
-        call, "convolution", suffix=_form(x, transposed=transposed), shape=shape, flop=flop, dtype=dtype
-    )
+    suffix = _form(x, transposed=transposed)
+    node = node_of(call, "convolution", suffix=suffix, shape=shape, flop=flop, dtype=dtype)
     if bias is None:
         return (node,)
     # cuDNN convolves without the bias; torch spreads it over the result in a kernel of its own.
@@ -173,14 +173,10 @@ def convolution_backward(call: Call) -> tuple[Node, ...]:
     flop = _products(w, x if transposed else grad)
     one = partial(node_of, call, "convolution", shape=shape, flop=flop, dtype=dtype)
     made = []
-    if gx is not None:
-        made.append(
-            one(suffix=":input" + _form(grad, transposed=transposed), reads=touch(grad, w), writes=touch(gx))
-        )
-    if gw is not None:
-        made.append(
-            one(suffix=":weight" + _form(x, transposed=transposed), reads=touch(grad, x), writes=touch(gw))
-        )
+    for made_of, way, form, other in ((gx, ":input", grad, w), (gw, ":weight", x, x)):
+        if made_of is not None:
+            suffix = way + _form(form, transposed=transposed)
+            made.append(one(suffix=suffix, reads=touch(grad, other), writes=touch(made_of)))
     if gb is not None:
         bias = node_of(
             call, "reduction", suffix=":bias", reads=touch(grad), writes=touch(gb), shape=gb.shape,
@@ -459,9 +455,12 @@ FFT_BLOCK = 4096
 
 def opaque(call: Call) -> tuple[Node, ...]:
     suffix = _layout(call.ins[0]) if "pool" in call.name else ""
-    return (
-        node_of(call, "reduction", suffix=suffix, flop=float(max(v.numel for v in (*call.outs, *call.ins)))),
-    )
+    if "pool2d" in call.name:
+        # Of windows that overlap, an input is read and its gradient summed more than once.
+        window, step, *_ = (*(x for x in call.args if isinstance(x, list | tuple)), ())
+        suffix += ":apart" if all(map(le, window, step or window)) else ""
+    size = max(v.numel for v in (*call.outs, *call.ins))
+    return (node_of(call, "reduction", suffix=suffix, flop=float(size)),)
 
 
 def nothing(call: Call) -> tuple[Node, ...]:

@@ -549,11 +549,11 @@ def _handled(kernel: Kernel) -> float:
         return float(images * (channels * high * wide + outputs * rows * columns))
     if kernel.kind in _SHAPES:
         return 0.0
-    # Two operands and a result have three elements for each that is handled.
+    # Two operands and a result have three elements for each that is handled; a pooled window is one.
     moved = (kernel.bytes_read + kernel.bytes_written) / _BYTES.get(kernel.dtype, 8.0)
     # The tensors of an optimiser are those of all its launches.
     launches = kernel.count if kernel.kind == "optimiser" else 1
-    elements = max(math.prod(kernel.shape) / launches, moved / 3.0)
+    elements = max(math.prod(kernel.shape) / launches, 0.0 if "_pool" in kernel.name else moved / 3.0)
     rows = any(name in kernel.name for name in _ROW_NORMS) or (
         kernel.name in _ROWS_TAKEN and kernel.shape[-1] * _BYTES.get(kernel.dtype, 8.0) % 16 == 0
     )

@@ -364,9 +364,8 @@ def memory_errors() -> Array:
 
 
 OPERATORS_SCHEMA = 2
-# Seconds of a launch on the usual host, and what steps take by a reading: minutes before it is as much of the
-# moment as of the machine. The usual host is 8 % below the middle of hosts, where errors of one that nobody
-# read are least; one that was read is half as far below (18 machines: 1.03 to 1.08 are alike).
+# Seconds of a launch on the usual host, 8 % below the middle of hosts, where errors are least; a host
+# that was read is half as far below, and follows the reading, minutes old and of a moment, by a power.
 LAUNCH_S, READ_LEVEL, READING_POWER = 8.5e-6, 1.05, 0.6
 
 
