@@ -63,6 +63,15 @@ def test_gpus_by_several_words_sorted_and_counted(gpuwise: Call) -> None:
     assert "640.0 GiB" in out
 
 
+@pytest.mark.parametrize(
+    ("name", "noted"), [("h100-sxm:8", True), ("h100-sxm:1", False), ("h100-sxm", False)]
+)
+def test_show_of_several_is_of_one_and_says_so(gpuwise: Call, name: str, noted: bool) -> None:
+    code, out, err = gpuwise("show", name, "--json")
+    assert (code, json.loads(out)["id"]) == (0, "h100-sxm5-80gb")
+    assert ("gpuwise gpus h100-sxm5-80gb:8" in err) == noted
+
+
 def test_gpus_in_every_format(gpuwise: Call, tmp_path: Path) -> None:
     listed = json.loads(gpuwise("gpus", "--json")[1])
     assert len(listed) >= 300
@@ -318,6 +327,13 @@ def test_a_busy_gpu_is_refused(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -
         (("gpus", "--nonsense"), 2, "next: gpuwise gpus --help"),
         (("show", "results/nope.json"), 2, "there is no file results/nope.json"),
         (("show", "README.md"), 2, "README.md is not a result file"),
+        (("show", "results/h200"), 2, "next: name its files: results/h200/*.json"),
+        (("report", "results/h200/"), 2, "next: name its files: results/h200/*.json"),
+        (
+            ("launch", "slurm", "resnet50", "--mode", "train"),
+            2,
+            "slurm OPTIONS -- BENCH_ARGUMENTS --mode train",
+        ),
     ],
 )
 def test_a_slip_is_named_with_what_helps(

@@ -53,6 +53,8 @@ def command(
         if several:
             raise InputError("show takes one GPU", hint=shlex.join(["gpuwise", "compare", *several]))
         spec = printer.gpu(what)
+        if (count := catalog.counted(what)[1]) > 1:
+            printer.talk(f"note: of one GPU; the sums of {count}: gpuwise gpus {spec.id}:{count}")
         if chart:
             hint = f"gpuwise show {spec.id} -o gpu.html"
             raise InputError("--chart is of results; a GPU has a page", hint=hint)

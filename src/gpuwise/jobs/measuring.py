@@ -101,6 +101,8 @@ def bench(request: BenchRequest, listen: Listen = lambda update: None) -> Answer
     from gpuwise.show import results as show
 
     request = BenchRequest.of(request)
+    if not request.plan:
+        raise InputError("the plan has nothing to measure", hint="give plan=(Request(workloads=...),)")
     exists = request.output is not None and request.output.is_file()
     if exists and request.resume is None and not request.force:
         problem = f"{request.output} is there already"

@@ -299,6 +299,10 @@ def hourly(offers: Sequence[Offer], gpu_id: str, today: date) -> float | None:
     return None if found is None else found.median
 
 
+def _around(middle: float, low: float, high: float) -> str:
+    return f"{usd(middle)} ({usd(low)} to {usd(high)})" if usd(low) != usd(high) else usd(middle)
+
+
 def rent(offers: Sequence[Offer], kind: str, today: date, cited: References) -> str:
     """`$0.44 ($0.21 to $0.79), 11 offers, newest 2026-10-20 [3] [4]`; a dash without an offer."""
     mine = [offer for offer in offers if offer.kind == kind]
@@ -312,7 +316,7 @@ def rent(offers: Sequence[Offer], kind: str, today: date, cited: References) -> 
     stale = ", stale" if prices.is_stale(latest, today) else ""
     seen = f"newest {latest.seen_on}{stale}" if latest.seen_on else "undated"
     marks = cited.mark(*(offer.source for offer in mine))
-    span = f"{usd(found.median)} ({usd(found.lowest)} to {usd(found.highest)})"
+    span = _around(found.median, found.lowest, found.highest)
     text = f"{span}, {counted(found.offers, 'offer')}, {seen} {marks}"
     return Amount(text, found.median, "USD", found.lowest, found.highest)
 
@@ -367,7 +371,7 @@ def over_time(months: Sequence[Month], query: str) -> Table:
         if not here:
             return ""
         low, high, middle = min(m.low for m in here), max(m.high for m in here), here[len(here) // 2].median
-        text = f"{usd(middle)} ({usd(low)} to {usd(high)}), {counted(len(here), 'reading')}"
+        text = f"{_around(middle, low, high)}, {counted(len(here), 'reading')}"
         return Amount(text, middle, "USD", low, high)
 
     return Table.of(

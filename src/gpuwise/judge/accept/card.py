@@ -47,10 +47,10 @@ def question(m: Measurement) -> Key:
 
 
 def named(key: Key) -> str:
-    """`copy-l2:limit:fp32:eager:stock batch 8` in a reason."""
+    """In a reason: `copy-l2 fp32 8`, `resnet50 train bf16, batch 64`."""
     text, batch, _ = key
     words = text.replace(":stock", "").replace(":", " ").replace(" limit", "").replace(" eager", "")
-    return f"{words} {batch}" if batch else words
+    return f"{words}{' ' if ':limit' in text else ', batch '}{batch}" if batch else words
 
 
 def speeds(result: Result) -> dict[Key, Interval]:

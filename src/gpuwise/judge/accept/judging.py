@@ -73,15 +73,14 @@ def session(card: TestedCard) -> Iterator[Issue]:
     for m in card.result.measurements:
         why = f": {m.error.splitlines()[0]}" if m.error else ""
         if m.status != "ok":
-            detail = f"{m.config.key('batch')} {m.status}{why}"
             fix = f"run it again alone: gpuwise bench {m.config.workload}"
             if m.status == "interrupted":  # Somebody pressed Ctrl-C: that says nothing of the card.
-                yield Issue.warning("interrupted", detail, fix)
+                yield Issue.warning("interrupted", m.config.label(), fix)
             else:
-                yield Issue.invalid("failed", detail, fix)
+                yield Issue.invalid("failed", f"{m.config.label()}: {m.status}{why}", fix)
         for issue in m.cautions:
             if issue.code == "tampered":
-                yield Issue.invalid("tampered", f"{m.config.key('batch')}: {issue.detail}", issue.fix)
+                yield Issue.invalid("tampered", f"{m.config.label()}: {issue.detail}", issue.fix)
     if not card.on_gpu:
         return
     contended = [c for m in card.result.measurements for c in m.cautions if c.code == "contended"]
