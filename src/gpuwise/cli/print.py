@@ -51,9 +51,8 @@ def _write(text: str) -> None:
         try:
             print(text, flush=True)  # who follows a log sees each line as it is final
         except UnicodeEncodeError:
-            encoding = sys.stdout.encoding  # not of Unicode: an escape is better than nothing
-            plain = text.translate(_PLAIN).encode(encoding, "backslashreplace").decode(encoding)
-            print(plain, flush=True)
+            plain = text.translate(_PLAIN).encode(sys.stdout.encoding, "backslashreplace")
+            print(plain.decode(sys.stdout.encoding), flush=True)  # an escape is better than nothing
     except BrokenPipeError:  # no failure: the reader has what it wanted
         raise
     except OSError as failure:

@@ -198,8 +198,7 @@ class Asked:
             if several in ("tuple", "frozenset") and kind.endswith("]"):
                 alone = isinstance(value, str) or not isinstance(value, Iterable)
                 items = (value,) if alone else tuple(value)
-                wrong = [each for each in items if item.startswith("int") and isinstance(each, str | float)]
-                if wrong:  # `batch="16"`
+                if wrong := [e for e in items if item.startswith("int") and isinstance(e, str | float)]:
                     problem = f"{field.name} takes whole numbers, not {wrong[0]!r}"
                     raise InputError(problem, hint=f"such as {field.name}=16")
                 made = map(Path, items) if item.startswith("Path") else items

@@ -289,9 +289,8 @@ def card_of(result: Result) -> Card:
     if result.origin != "measured":
         raise InputError(f"{result.id} holds published figures", hint="a result measured by gpuwise")
     if gpu_id is None:
-        raise InputError(
-            f"{result.environment.device} is not in the catalog", hint="see the catalog", code="catalog"
-        )
+        problem = f"{result.environment.device} is not in the catalog"
+        raise InputError(problem, hint="see the catalog", code="catalog")
     return card(gpu_id)
 
 

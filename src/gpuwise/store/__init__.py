@@ -284,10 +284,7 @@ def named(what: str) -> tuple[Result, ...] | None:
     meant = meant or ("/" in what and os.path.isdir(what))  # noqa: PTH112
     try:
         return results_of(what)
-    except NoDataError:
-        if meant:
-            raise
-    except InputError:
-        if meant or what[:8].isdecimal():
+    except (InputError, NoDataError) as error:
+        if meant or (isinstance(error, InputError) and what[:8].isdecimal()):
             raise
     return None

@@ -62,10 +62,7 @@ def speeds(result: Result) -> dict[Key, Interval]:
 def speed_of(m: Measurement) -> Interval | None:
     """The speed by which a card is judged, items per second."""
     best = fastest(m)
-    if not best:
-        return m.throughput
-    rate = _rate(m, best[0])
-    return Interval.stated(rate, "fastest window")
+    return Interval.stated(_rate(m, best[0]), "fastest window") if best else m.throughput
 
 
 def fastest(m: Measurement) -> tuple[Window, ...]:
