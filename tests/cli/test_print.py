@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import subprocess
@@ -114,3 +115,13 @@ def test_a_reader_that_has_enough_is_no_failed_gate(arguments: tuple[str, ...]) 
     done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(("encoding", "said"), [("ascii", "--- +-1 \\u20ac"), ("utf-8", "─── ±1 €")])
+def test_a_terminal_without_unicode_has_lines_of_dashes(
+    monkeypatch: pytest.MonkeyPatch, encoding: str, said: str
+) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(raw, encoding=encoding, write_through=True))
+    printer.out("─── ±1 €")
+    assert raw.getvalue().decode(encoding).rstrip() == said

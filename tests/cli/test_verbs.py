@@ -63,6 +63,15 @@ def test_gpus_by_several_words_sorted_and_counted(gpuwise: Call) -> None:
     assert "640.0 GiB" in out
 
 
+@pytest.mark.parametrize(
+    ("name", "noted"), [("h100-sxm:8", True), ("h100-sxm:1", False), ("h100-sxm", False)]
+)
+def test_show_of_several_is_of_one_and_says_so(gpuwise: Call, name: str, noted: bool) -> None:
+    code, out, err = gpuwise("show", name, "--json")
+    assert (code, json.loads(out)["id"]) == (0, "h100-sxm5-80gb")
+    assert ("gpuwise gpus h100-sxm5-80gb:8" in err) == noted
+
+
 def test_gpus_in_every_format(gpuwise: Call, tmp_path: Path) -> None:
     listed = json.loads(gpuwise("gpus", "--json")[1])
     assert len(listed) >= 300
@@ -287,6 +296,10 @@ def test_a_busy_gpu_is_refused(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -
         (("gpus", "l4", "t4"), 2, "next: with a comma: gpuwise gpus l4,t4"),
         (("fit", "sdxl", "--gpu", "l4"), 2, "next: gpuwise predict sdxl --gpu l4"),
         (("fit", "gpt2", "--gpu", "l4", "--memory", "48GB"), 2, "leave out --memory"),
+        (("gpus", ">=500GB/s"), 5, "matches '>=500gb/s'\n  next: filters are"),
+        (("gpus", "price<500"), 5, "matches 'price<500'\n  next: filters are"),
+        (("gpus", "amper"), 5, "did you mean ampere?"),
+        (("compare", "results/h200/quick.json"), 2, "gpuwise compare FILE results/h200/quick.json"),
         (("gpus", ">48"), 2, "next: >48GB of memory, or >48W of power"),
         (("show", "l4", "--price"), 2, "next: gpuwise prices l4"),
         (("show", "l4", "--spot"), 2, "next: gpuwise prices l4 --spot"),
@@ -318,6 +331,13 @@ def test_a_busy_gpu_is_refused(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -
         (("gpus", "--nonsense"), 2, "next: gpuwise gpus --help"),
         (("show", "results/nope.json"), 2, "there is no file results/nope.json"),
         (("show", "README.md"), 2, "README.md is not a result file"),
+        (("show", "results/h200"), 2, "next: name its files: results/h200/*.json"),
+        (("report", "results/h200/"), 2, "next: name its files: results/h200/*.json"),
+        (
+            ("launch", "slurm", "resnet50", "--mode", "train"),
+            2,
+            "slurm OPTIONS -- BENCH_ARGUMENTS --mode train",
+        ),
     ],
 )
 def test_a_slip_is_named_with_what_helps(

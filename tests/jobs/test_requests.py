@@ -21,6 +21,19 @@ def test_one_value_is_enough_where_several_are_taken() -> None:
     assert paged.plan.optimiser == "paged"
 
 
+@pytest.mark.parametrize(("field", "value"), [("batch", "16"), ("batch", (1, 2.5)), ("counts", "2")])
+def test_what_is_no_whole_number_is_refused_with_its_field(field: str, value: object) -> None:
+    with pytest.raises(InputError, match=f"^{field} takes whole numbers"):
+        PredictRequest(workload="resnet50", **{field: value})  # type: ignore[arg-type]
+
+
+def test_a_request_of_nothing_is_refused() -> None:
+    with pytest.raises(InputError, match="needs a result"):
+        gpuwise.report(())
+    with pytest.raises(InputError, match="nothing to measure"):
+        gpuwise.bench(gpuwise.BenchRequest(plan=()))
+
+
 def test_a_text_is_audited_and_predicted() -> None:
     assert gpuwise.audit("The RTX 3090 has 20 GB of memory.").exit_status == 1
     assert gpuwise.audit("The RTX 3090 has 24 GB of memory.").exit_status == 0

@@ -12,6 +12,7 @@ from gpuwise.facts.prices import Change, Skipped
 from gpuwise.facts.prices.fetch import Update
 from gpuwise.model.gpu import Offer, Source
 from gpuwise.show import prices as report
+from gpuwise.show.page import References
 from gpuwise.show.table import markdown
 
 TODAY = date(2026, 11, 21)
@@ -181,3 +182,10 @@ def test_an_update_tells_what_came_and_what_did_not() -> None:
     )
     assert report.update_lines(replace(done, silent=(), left_out={}))[2:] == ()
     assert json.loads(json.dumps(report.update_document(done)))["silent_providers"] == ["vast"]
+
+
+def test_offers_of_one_price_have_no_span() -> None:
+    other = replace(OFFER, amount=40.0, seen_on=OFFER.seen_on)
+    assert report.rent([OFFER], "on-demand", TODAY, References()).startswith("$6.88, 1 offer")
+    both = report.rent([OFFER, other], "on-demand", TODAY, References())
+    assert both.startswith("$5.94 ($5.00 to $6.88), 2 offers")

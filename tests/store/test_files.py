@@ -282,3 +282,15 @@ def test_files_without_end_are_not_read_to_it(tmp_path: Path) -> None:
     assert store.read(small, largest=10) == b"x" * 10
     with pytest.raises(InputError, match="more than"):
         store.read(small, largest=9)
+
+
+def test_a_folder_is_called_one_and_hides_no_result(
+    three: tuple[Path, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("rack/a", three[0].stem, "l4"):
+        (tmp_path / name).mkdir(parents=True)
+    with pytest.raises(InputError, match="rack/a is a folder"):
+        store.named("rack/a")
+    assert store.find(three[0].stem) == three[0]
+    assert store.named("l4") is None  # a GPU, whatever lies here

@@ -186,3 +186,10 @@ def test_the_registry_asks_another_process() -> None:
     found = workloads.get("timm:tiny")
     assert found.spec.parameters == 3 * 4 * 9 + 4 + 25
     assert found.reference == "timm:tiny"
+
+
+def test_a_configuration_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "torn.json").write_text("{")
+    with pytest.raises(InputError, match="cannot read") as caught:
+        foreign.load(f"hf:{tmp_path}/torn.json")
+    assert "config.json" in (caught.value.hint or "")

@@ -99,12 +99,6 @@ def merge(files: tuple[Path, ...], output: Path | None, as_json: bool) -> None:
     The first machine's file is kept; the others add the watts, clocks and heat of their GPUs.
     """
     result = merged([store.load(file) for file in files])
-    content = show.measurements(result)
-    if output is not None and output.suffix == ".json":
-        store.save(result, output)
-        printer.talk(f"written to {output}")
-        return
-    printer.deliver(content, lambda: store.encode(result), as_json=as_json, output=output)
-    scaled = scaling(result)
-    if scaled is not None and output is None and not as_json:
+    printer.deliver(show.measurements(result), lambda: store.encode(result), as_json=as_json, output=output)
+    if not as_json and output is None and (scaled := scaling(result)) is not None:
         printer.table(scaled)

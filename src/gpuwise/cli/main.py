@@ -128,7 +128,8 @@ def _unknown(given: str, context: click.Context, arguments: list[str]) -> tuple[
     before, (text, *after) = arguments[:at], arguments[at:] or [given]
     behind = [text.partition("=")[2], *after] if "=" in text else after
     value = behind[0] if behind and not behind[0].startswith("-") else ""
-    if not meant and (other := _another_verb(verb, given, value, [*before[1:], *behind[bool(value) :]])):
+    path = context.command_path.removeprefix("gpuwise ")  # `launch slurm`
+    if not meant and (other := _another_verb(path, given, value, [*before[1:], *behind[bool(value) :]])):
         return click.UsageError(f"No such option {given!r}.", context), other
     if not meant:
         from difflib import get_close_matches
@@ -187,6 +188,8 @@ def _another_verb(verb: str, given: str, value: str, words: list[str]) -> str:
     if verb in _OF_GPUS and (other := next((v for v in ("predict", "choose", "fit") if v in takers), "")):
         of = ["--gpu", ",".join(gpus)] if gpus else []
         return f"gpuwise {other} WORKLOAD {shlex.join([*of, given, *with_value])}"
+    if verb.startswith("launch ") and "bench" in takers:
+        return shlex.join(["gpuwise", *verb.split(), "OPTIONS", "--", "BENCH_ARGUMENTS", given, *with_value])
     return f"{' or '.join(takers[:3])} takes it; gpuwise {verb} --help" if takers else ""
 
 

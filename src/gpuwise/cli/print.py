@@ -33,6 +33,10 @@ PAGE_SUFFIXES = (".html", ".pdf", ".md", ".json", ".svg", ".png")
 DRAWINGS = (".svg", ".png")
 
 
+# What tables are drawn with, for terminals that have no Unicode.
+_PLAIN = str.maketrans({"─": "-", "█": "#", "·": "-", "±": "+-", "…": "...", "°": "", "✓": "+", "✗": "x"})
+
+
 class OutputError(OSError):
     """The standard output cannot be written: a full disk, a stream that is closed."""
 
@@ -47,9 +51,8 @@ def _write(text: str) -> None:
         try:
             print(text, flush=True)  # who follows a log sees each line as it is final
         except UnicodeEncodeError:
-            # A terminal of ASCII: an escape is better than nothing.
-            encoding = sys.stdout.encoding
-            print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+            plain = text.translate(_PLAIN).encode(sys.stdout.encoding, "backslashreplace")
+            print(plain.decode(sys.stdout.encoding), flush=True)  # an escape is better than nothing
     except BrokenPipeError:  # no failure: the reader has what it wanted
         raise
     except OSError as failure:

@@ -49,23 +49,21 @@ def command(
         return
     results = store.named(what)
     if results is None:
-        several = catalog.named_apart(what)
-        if several:
+        if several := catalog.named_apart(what):
             raise InputError("show takes one GPU", hint=shlex.join(["gpuwise", "compare", *several]))
         spec = printer.gpu(what)
+        if (count := catalog.counted(what)[1]) > 1:
+            printer.talk(f"note: of one GPU; the sums of {count}: gpuwise gpus {spec.id}:{count}")
         if chart:
-            hint = f"gpuwise show {spec.id} -o gpu.html"
-            raise InputError("--chart is of results; a GPU has a page", hint=hint)
+            raise InputError("--chart is of results", hint=f"gpuwise show {spec.id} -o gpu.html")
         if output is not None and output.suffix not in printer.SUFFIXES:
             from gpuwise.jobs import reporting
             from gpuwise.show import card
 
             facts = Facts(tell=printer.talk)
             page = card.card(reporting.card(facts, spec, reporting.uses(facts, spec).value))
-            roofs = [
-                f.charts[0] for section in page.sections if section.id == "roofline" for f in section.figures
-            ]
-            printer.deliver_page(page, lambda: next(iter(roofs), None), as_json=False, output=output)
+            roofs = (f.charts[0] for each in page.sections if each.id == "roofline" for f in each.figures)
+            printer.deliver_page(page, lambda: next(roofs, None), as_json=False, output=output)
             return
         table, document = gpu_report.specification(spec), partial(gpu_report.document, spec)
         printer.deliver(table, document, as_json=as_json, output=output)
@@ -162,17 +160,13 @@ def compared(
         return
     if any(results is None for results in stored):
         unknown = next(name for name, results in zip(what, stored, strict=True) if results is None)
-        raise InputError(
-            f"{unknown!r} is not a result file, the others are", hint="compare results with results"
-        )
+        problem = f"{unknown!r} is not a result file, the others are"
+        raise InputError(problem, hint="compare results with results")
     named = [
         (name if len(held) == 1 else f"{name} ({result.id})", result)
         for name, held in ((name, results or ()) for name, results in zip(what, stored, strict=True))
         for result in held
     ]
-    if len(named) < 2:
-        hint = f"name another result: gpuwise compare FILE {what[0]}"
-        raise InputError("compare needs two things", hint=hint)
     titles, results = zip(*named, strict=True)
     answer = compare(CompareRequest(results=results, names=titles, fail_if=gate))
     printer.deliver_answer(answer, as_json=as_json, output=output)

@@ -203,9 +203,8 @@ def verify(files: tuple[Path, ...], signers: Path) -> None:
     for file in files:
         signature = store.read(file.with_name(file.name + signing.SUFFIX), largest=signing.LONGEST)
         try:
-            printer.out(
-                f"{file}: {signing.signer(store.read(file), signature.decode('ascii', 'replace'), keys)}"
-            )
+            signer = signing.signer(store.read(file), signature.decode("ascii", "replace"), keys)
+            printer.out(f"{file}: {signer}")
         except InputError as error:
             failed.append(f"{file}: {error}")
     if failed:
@@ -268,9 +267,9 @@ def push(
     table = Table.of(rows, notes=(*apart, *old, *alerts), numeric=frozenset({"ratio"}))
     printer.deliver(table, lambda: answers, as_json=as_json, output=None)
     slower = [label for answer in answers for label in answer["slower"]]
-    if slower or apart:
-        said = [f"slower than before: {', '.join(slower)}"] if slower else []
-        raise GateFailed("; ".join([*said, *([f"{len(apart)} kept apart"] if apart else [])]))
+    said = [f"slower than before: {', '.join(slower)}"] if slower else []
+    if said := [*said, *[f"{len(apart)} kept apart"] * bool(apart)]:
+        raise GateFailed("; ".join(said))
 
 
 def _send(
@@ -283,13 +282,10 @@ def _send(
 
     from gpuwise.web.send import post_patiently
 
-    headers = {
-        "Authorization": f"Bearer {token}",
-        **({"X-Gpuwise-Signature": signature} if signature else {}),
-    }
+    signed = {"X-Gpuwise-Signature": signature} if signature else {}
     place = address.partition("?")[0].rstrip("/")
     place = f"{place if '://' in place else f'http://{place}'}/push?{urlencode(query, doseq=True)}"
-    sent = post_patiently(place, data, headers, within_s=PATIENCE_S)
+    sent = post_patiently(place, data, {"Authorization": f"Bearer {token}", **signed}, within_s=PATIENCE_S)
     said, hint = sent.body[:10_000].decode("utf-8", "replace").strip(), None
     # Whatever answers there may be no gpuwise.
     with suppress(ValueError, RecursionError, AttributeError, msgspec.ValidationError):

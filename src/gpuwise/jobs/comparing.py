@@ -46,10 +46,10 @@ def compare(request: CompareRequest | Sequence[Result]) -> Answer[Compared]:
     from gpuwise.stats.comparison import pair, unpaired, violations
 
     request = CompareRequest.of(request, "results")
-    if len(request.results) < 2:
-        raise InputError("compare needs two things", hint="name another result")
-    baseline, *others = request.results
     names = request.names or tuple(result.id for result in request.results)
+    if len(names) < 2:
+        raise InputError("compare needs two things", hint="name another", code="two", names=" ".join(names))
+    baseline, *others = request.results
     compared = tuple((other, pair(baseline, other, stored_spread((baseline, other)))) for other in others)
     every = [comparison for _, comparisons in compared for comparison in comparisons]
     if not every:

@@ -101,8 +101,10 @@ def bench(request: BenchRequest, listen: Listen = lambda update: None) -> Answer
     from gpuwise.show import results as show
 
     request = BenchRequest.of(request)
-    exists = request.output is not None and request.output.is_file()
-    if exists and request.resume is None and not request.force:
+    if not request.plan:
+        raise InputError("the plan has nothing to measure", hint="give plan=(Request(workloads=...),)")
+    replaced = request.output if request.resume is None and not request.force else None
+    if replaced is not None and replaced.is_file():
         problem = f"{request.output} is there already"
         raise InputError(problem, hint="go on with it, or replace it", code="there")
     target = find_target(request.device, request.index, request.framework)

@@ -55,6 +55,8 @@ def report(request: ReportRequest | Sequence[Result], facts: Facts | None = None
     from gpuwise.show.report import report as whole
 
     request = ReportRequest.of(request, "results")
+    if not request.results:
+        raise InputError("a report needs a result", hint="give what load() or bench() returned")
     collected = material(facts or Facts(), request.results)
     made = whole(collected)
     return Answer(

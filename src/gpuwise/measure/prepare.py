@@ -401,7 +401,7 @@ def check_host(load: float | None, cores: int) -> tuple[Issue, ...]:
     if load is None or load <= BUSY_CORES * cores:
         return ()
     detail = f"load average {load:.1f} on {cores} cores: other programs are competing for the CPU"
-    return (Issue.warning("contended", detail, "stop them and run again"),)
+    return (Issue.warning("contended", detail, "stop other programs and run again"),)
 
 
 def check_idle(sensor: Sensor, *, free: int | None = None) -> tuple[int, tuple[Issue, ...]]:

@@ -102,7 +102,8 @@ class Precision(StrEnum):
         if name != value and name in tuple(cls):
             return cls(name)
         near = OTHER_NAMES.get(name) or " or ".join(get_close_matches(name, cls))
-        raise InputError(f"unknown precision {value!r}", hint=near or f"choose from {', '.join(cls)}")
+        hint = f"did you mean {near}?" if near else f"choose from {', '.join(cls)}"
+        raise InputError(f"unknown precision {value!r}", hint=hint)
 
 
 # As frameworks and people call them.

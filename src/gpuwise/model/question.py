@@ -197,7 +197,10 @@ class Asked:
             several, _, item = kind.partition("[")
             if several in ("tuple", "frozenset") and kind.endswith("]"):
                 alone = isinstance(value, str) or not isinstance(value, Iterable)
-                items = (value,) if alone else value
+                items = (value,) if alone else tuple(value)
+                if wrong := [e for e in items if item.startswith("int") and isinstance(e, str | float)]:
+                    problem = f"{field.name} takes whole numbers, not {wrong[0]!r}"
+                    raise InputError(problem, hint=f"such as {field.name}=16")
                 made = map(Path, items) if item.startswith("Path") else items
                 object.__setattr__(self, field.name, (tuple if several == "tuple" else frozenset)(made))
 

@@ -275,8 +275,9 @@ def transfer_of(result: Result, config: RunConfig) -> Transfer:
     wanted = cell(replace(config, gpus=1))
     same = [step for step in steps if cell(step[0].config) == wanted]
     if not same:
-        held = ", ".join(dict.fromkeys(m.config.key("batch") for m, _, _ in steps))
-        raise InputError(f"{result.id} does not hold {wanted}", hint=f"it holds {held}")
+        held = "; ".join(dict.fromkeys(m.config.label("batch") for m, _, _ in steps))
+        problem = f"{result.id} does not hold {config.label('batch', 'recipe')}"
+        raise InputError(problem, hint=f"ask for what it holds: {held}")
     _, speed, trace = min(same, key=lambda step: abs(log(step[2].batch / (config.batch or step[2].batch))))
     factor = trace.items / speed / usual(trace, source).seconds
     return Transfer(source=source, factor=factor, batch=trace.batch)
@@ -288,9 +289,8 @@ def card_of(result: Result) -> Card:
     if result.origin != "measured":
         raise InputError(f"{result.id} holds published figures", hint="a result measured by gpuwise")
     if gpu_id is None:
-        raise InputError(
-            f"{result.environment.device} is not in the catalog", hint="see the catalog", code="catalog"
-        )
+        problem = f"{result.environment.device} is not in the catalog"
+        raise InputError(problem, hint="see the catalog", code="catalog")
     return card(gpu_id)
 
 

@@ -114,7 +114,7 @@ def limits(given: ReportInput) -> Section:
             for (name, device), of in sorted(found.items())
         ),
         title="Measured limits",
-        notes=("dense peak: share of the data sheet's",),
+        notes=("dense peak: share of the data sheet's",) if any(raw(row).mfu for row in given.limits) else (),
     )
     text = (
         "A point on its roof uses all of the nearer limit; the roofs are the most that the device reached in "

@@ -211,9 +211,7 @@ def _range(offer: Offer, count: float) -> Amount:
     low, high = (offer.low or offer.amount) / count, offer.high / count
     if offer.low is None:
         return Amount(f"{value} to {usd(high)}", low, "USD", low, high)
-    if offer.low == offer.high:
-        return value
-    return Amount(f"{value} ({usd(low)} to {usd(high)})", offer.amount / count, "USD", low, high)
+    return _around(offer.amount / count, low, high)
 
 
 def _spans(offers: Sequence[Offer], today: date) -> tuple[str, ...]:
@@ -299,6 +297,11 @@ def hourly(offers: Sequence[Offer], gpu_id: str, today: date) -> float | None:
     return None if found is None else found.median
 
 
+def _around(middle: float, low: float, high: float) -> Amount:
+    span = f" ({usd(low)} to {usd(high)})" * (usd(low) != usd(high))
+    return Amount(f"{usd(middle)}{span}", middle, "USD", low, high)
+
+
 def rent(offers: Sequence[Offer], kind: str, today: date, cited: References) -> str:
     """`$0.44 ($0.21 to $0.79), 11 offers, newest 2026-10-20 [3] [4]`; a dash without an offer."""
     mine = [offer for offer in offers if offer.kind == kind]
@@ -312,9 +315,8 @@ def rent(offers: Sequence[Offer], kind: str, today: date, cited: References) -> 
     stale = ", stale" if prices.is_stale(latest, today) else ""
     seen = f"newest {latest.seen_on}{stale}" if latest.seen_on else "undated"
     marks = cited.mark(*(offer.source for offer in mine))
-    span = f"{usd(found.median)} ({usd(found.lowest)} to {usd(found.highest)})"
-    text = f"{span}, {counted(found.offers, 'offer')}, {seen} {marks}"
-    return Amount(text, found.median, "USD", found.lowest, found.highest)
+    span = _around(found.median, found.lowest, found.highest)
+    return span.shown(f"{span}, {counted(found.offers, 'offer')}, {seen} {marks}")
 
 
 def bought(offers: Sequence[Offer], today: date, cited: References | None = None) -> str:
@@ -367,8 +369,8 @@ def over_time(months: Sequence[Month], query: str) -> Table:
         if not here:
             return ""
         low, high, middle = min(m.low for m in here), max(m.high for m in here), here[len(here) // 2].median
-        text = f"{usd(middle)} ({usd(low)} to {usd(high)}), {counted(len(here), 'reading')}"
-        return Amount(text, middle, "USD", low, high)
+        span = _around(middle, low, high)
+        return span.shown(f"{span}, {counted(len(here), 'reading')}")
 
     return Table.of(
         (

@@ -67,11 +67,12 @@ def session(result: Result) -> Figure:
         series=tuple(drawn),
         height=160,
     )
-    held = sum(_held(m.telemetry) > 0 for m in _timed(result))
+    sensed = [m.telemetry for m in _timed(result) if m.telemetry and m.telemetry.samples]
+    said = f"clocks were held down in {sum(_held(one) > 0 for one in sensed)} of {len(sensed)} measurements"
     return Figure(
         charts=(clocks, power) if drawn else (clocks,),
         table=_telemetry(result),
-        caption=f"{_name(result)}: clocks were held down in {held} of {counted(len(spans), 'measurement')}.",
+        caption=f"{_name(result)}: {said if sensed else 'the device reports no clocks'}.",
     )
 
 

@@ -104,6 +104,9 @@ def find(reference: str) -> Path:
         exact = tuple(path for path in kept if path.stem == reference)
         # The empty text begins every id: an unset shell variable must not mean the only result.
         matching = exact or tuple(p for p in kept if reference and p.stem.startswith(reference))
+    if not matching and os.path.isdir(reference):  # noqa: PTH112  a name of any length is asked
+        hint = f"name its files: {reference.rstrip('/')}/*.json"
+        raise InputError(f"{reference} is a folder, not a result", hint=hint)
     if not matching and reference != "last" and (Path(reference).suffix or "/" in reference):
         raise InputError(f"there is no file {reference}", hint=ELSEWHERE)
     if not kept:
@@ -278,12 +281,10 @@ def named(what: str) -> tuple[Result, ...] | None:
     Raises what `find` raises where `what` is clearly meant as a result.
     """
     meant = what == "last" or Path(what).suffix in (".json", ".html") or is_file(what)
+    meant = meant or ("/" in what and os.path.isdir(what))  # noqa: PTH112
     try:
         return results_of(what)
-    except NoDataError:
-        if meant:
-            raise
-    except InputError:
-        if meant or what[:8].isdecimal() or is_file(what):
+    except (InputError, NoDataError) as error:
+        if meant or (isinstance(error, InputError) and what[:8].isdecimal()):
             raise
     return None

@@ -199,7 +199,11 @@ def from_config(name: str) -> Workload:
     if file:
         if not Path(name).is_file():
             raise InputError(f"there is no file {name}", hint=EXAMPLE)
-        settings = transformers.AutoConfig.from_pretrained(name, local_files_only=True)
+        try:
+            settings = transformers.AutoConfig.from_pretrained(name, local_files_only=True)
+        except (OSError, ValueError) as error:  # no JSON, or of no kind of model that it knows
+            problem = f"transformers cannot read {name}: {str(error).partition(chr(10))[0]}"
+            raise InputError(problem, hint="give the config.json of a model, with its model_type") from error
     else:
         kind = getattr(transformers, name, None)
         if not (name.endswith("Config") and isinstance(kind, type)):

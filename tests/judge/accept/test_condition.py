@@ -155,7 +155,7 @@ def test_company_while_it_was_timed(card: Make) -> None:
 def test_a_failed_measurement_is_named(card: Make) -> None:
     broken = replace(speed("copy", 4e12), status="oom", throughput=None, error="out of memory\nmore")
     found, _ = condition(card(measurements=(broken,), environment={"mig": True}))
-    assert (found.code, found.detail) == ("failed", "copy:limit:fp32:eager:stock oom: out of memory")
+    assert (found.code, found.detail) == ("failed", "copy fp32: oom: out of memory")
 
 
 def test_a_card_that_nobody_watches_is_told_so(card: Make) -> None:
@@ -205,7 +205,7 @@ def test_the_healthy_card_is_one_that_tells_everything() -> None:
 def test_what_the_user_interrupted_fails_no_card(card: Make) -> None:
     stopped = replace(speed("copy", 4e12), status="interrupted", throughput=None)
     (found,) = condition(card(measurements=(stopped,), telemetry={}))
-    assert (found.code, found.severity) == ("interrupted", "warning")
+    assert (found.code, found.severity, found.detail) == ("interrupted", "warning", "copy fp32")
 
 
 def test_a_speed_that_its_own_steps_contradict_fails_the_card(card: Make) -> None:

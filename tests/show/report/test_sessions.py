@@ -116,3 +116,21 @@ def test_the_roofline_holds_what_one_gpu_reached() -> None:
     two = measured(config=replace(measured().config, gpus=2), throughput=measured(speed=180.0).throughput)
     page = of(two, limit("matmul", 8e14, "FLOP"), limit("copy", 4e12, "byte"))
     assert section(page, "limits").figures[0].table.rows[0][2] == "1.80 TFLOP/s"
+
+
+def test_a_device_without_a_sensor_has_no_clocks_that_were_held() -> None:
+    silent = measured(telemetry=None, precision="fp32")
+    said = [
+        section(of(*each), "timeline").figures[0].caption
+        for each in ((silent,), (silent, measured(telemetry=Telemetry(samples=40))))
+    ]
+    assert "held down" not in said[0]
+    assert "in 0 of 1 measurements" in said[1]
+
+
+def test_the_note_of_a_column_stands_only_below_it() -> None:
+    copy = limit("copy", 4e12, "byte")
+    for mfu in (None, 0.7):
+        page = of(measured(), replace(limit("matmul", 8e14, "FLOP"), mfu=mfu), copy)
+        (table,) = section(page, "limits").tables
+        assert ("dense peak" in table.columns, bool(table.notes)) == (mfu is not None,) * 2

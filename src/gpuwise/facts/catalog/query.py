@@ -333,7 +333,7 @@ def _variants(words: Sequence[str]) -> list[str]:
 _RANGE = re.compile(r"(?:(\d+(?:\.\d+)?)(gi?b?|w)?)?\.\.(?:(\d+(?:\.\d+)?)(gi?b?|w)?)?")
 _PARTS = re.compile(r"[a-z0-9.]+")
 _SPACED_SIZE = re.compile(r"(\d)\s*(gi?b|w)(?:att)?s?\b")
-_SIZE = r"\s*((\d+)(?:\.\d+)?(gi?b?|w))\b(?!\.\.)"
+_SIZE = r"\s*((\d+)(?:\.\d+)?(gi?b?|w))\b(?!\.\.|/)"
 # Bounds of memory and power as people write them, as ranges; sizes of products are whole numbers.
 _SIGNS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     # "vram>=48", "memory > 24gb", "tdp<=300": the word says the unit.
@@ -421,9 +421,8 @@ def matching(words: Sequence[str]) -> tuple[Match, ...]:
             matches.append(Match(spec=spec, count=max(counts, default=1)))
     if not matches:
         if len(words) > 1 and all(map(is_name, words)):
-            raise InputError(
-                "no GPU is several at once", hint=f"with a comma: gpuwise gpus {','.join(words)}"
-            )
+            hint = f"with a comma: gpuwise gpus {','.join(words)}"
+            raise InputError("no GPU is several at once", hint=hint)
         raise NoDataError(f"no GPU in the catalog is all of {' '.join(words)!r}", hint="leave out a word")
     return tuple(matches)
 
@@ -488,7 +487,7 @@ def _term(word: str) -> _Term:
         return _Term(low, high, of_power=unit == "W")
     if size := re.fullmatch(r"(\d+(?:\.\d+)?)(gi?b?|w)", word):
         return _Term(float(size[1]), float(size[1]), of_power=size[2] == "w")
-    if bare := re.fullmatch(r"((?:[<>]=?|[≤≥])\d+(?:\.\d+)?)\S*", word):
+    if bare := re.fullmatch(r"((?:[<>]=?|[≤≥])\d+(?:\.\d+)?)(?!\S*/)\S*", word):
         hint = f"{bare[1]}GB of memory, or {bare[1]}W of power"
         raise InputError(f"{word!r} does not say of what", hint=hint)
     behind = re.fullmatch(r"(.+):(\d+)", word)
@@ -506,7 +505,8 @@ def _term(word: str) -> _Term:
     from difflib import get_close_matches
 
     runs = {run for spec in load.all_gpus() for run in _runs(spec.id)}
-    near = get_close_matches(wanted, sorted(runs), n=3, cutoff=0.7)
+    bound = re.search(r"[<>=≤≥]", word)  # of a field that is no filter
+    near = [] if bound else get_close_matches(wanted, sorted(runs), n=3, cutoff=0.7)
     known = "filters are sizes (24GB..), power (..300W), names, kinds like laptop, fp8 or ecc; all words"
     hint, code = (f"ask for {near[0]}", "") if near else (known, "catalog")
     raise NoDataError(f"no GPU in the catalog matches {name!r}{guess(near)}", hint=hint, code=code)

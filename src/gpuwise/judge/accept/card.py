@@ -47,10 +47,10 @@ def question(m: Measurement) -> Key:
 
 
 def named(key: Key) -> str:
-    """`copy-l2:limit:fp32:eager:stock batch 8` in a reason."""
+    """In a reason: `copy-l2 fp32 8`, `resnet50 train bf16, batch 64`."""
     text, batch, _ = key
     words = text.replace(":stock", "").replace(":", " ").replace(" limit", "").replace(" eager", "")
-    return f"{words} {batch}" if batch else words
+    return f"{words}{' ' if ':limit' in text else ', batch '}{batch}" if batch else words
 
 
 def speeds(result: Result) -> dict[Key, Interval]:
@@ -62,10 +62,7 @@ def speeds(result: Result) -> dict[Key, Interval]:
 def speed_of(m: Measurement) -> Interval | None:
     """The speed by which a card is judged, items per second."""
     best = fastest(m)
-    if not best:
-        return m.throughput
-    rate = _rate(m, best[0])
-    return Interval.stated(rate, "fastest window")
+    return Interval.stated(_rate(m, best[0]), "fastest window") if best else m.throughput
 
 
 def fastest(m: Measurement) -> tuple[Window, ...]:

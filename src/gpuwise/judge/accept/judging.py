@@ -73,15 +73,14 @@ def session(card: TestedCard) -> Iterator[Issue]:
     for m in card.result.measurements:
         why = f": {m.error.splitlines()[0]}" if m.error else ""
         if m.status != "ok":
-            detail = f"{m.config.key('batch')} {m.status}{why}"
             fix = f"run it again alone: gpuwise bench {m.config.workload}"
             if m.status == "interrupted":  # Somebody pressed Ctrl-C: that says nothing of the card.
-                yield Issue.warning("interrupted", detail, fix)
+                yield Issue.warning("interrupted", m.config.label(), fix)
             else:
-                yield Issue.invalid("failed", detail, fix)
+                yield Issue.invalid("failed", f"{m.config.label()}: {m.status}{why}", fix)
         for issue in m.cautions:
             if issue.code == "tampered":
-                yield Issue.invalid("tampered", f"{m.config.key('batch')}: {issue.detail}", issue.fix)
+                yield Issue.invalid("tampered", f"{m.config.label()}: {issue.detail}", issue.fix)
     if not card.on_gpu:
         return
     contended = [c for m in card.result.measurements for c in m.cautions if c.code == "contended"]
@@ -112,9 +111,7 @@ def link(card: TestedCard) -> Iterator[Issue]:
     spec = next((spec for spec in catalog.all_gpus() if spec.id == environment.gpu_id), None)
     lanes = spec.number("pcie_lanes") if spec else None
     able = spec.number("pcie_generation") if spec else None
-    widths = [t.pcie_width for t in watched if t.pcie_width] + (
-        [environment.pcie_width] if environment.pcie_width else []
-    )
+    widths = [width for width in (environment.pcie_width, *(t.pcie_width for t in watched)) if width]
     # A riser with eight lanes makes the driver call eight the most there is; the catalog knows better.
     most = int(max(environment.pcie_width_max or 0, lanes or 0))
     if widths and max(widths) < most:
@@ -311,9 +308,8 @@ def faded(m: Measurement, margin: float) -> Iterator[Issue]:
     quarter = len(m.windows) // 4
     if m.config.protocol != "soak" or not quarter:
         return
-    first, last = (
-        fmean(fmean(w.step_s) for w in part) for part in (m.windows[:quarter], m.windows[-quarter:])
-    )
+    parts = (m.windows[:quarter], m.windows[-quarter:])
+    first, last = (fmean(fmean(w.step_s) for w in part) for part in parts)
     if first < (1 - margin) * last:
         slower = f"{percent(1 - first / last)} slower at the end than in the beginning"
         fix = "see heat, clocks and power over time in its result; then improve the cooling"
@@ -341,10 +337,9 @@ def held_back(card: TestedCard, margin: float) -> Iterator[Issue]:
         if m.status != "ok" or not fastest(m) or best is None or usual is None:
             continue
         if usual.value < (1 - margin) * best.value:
-            fell = (
-                f"{named(question(m))} fell {percent(1 - usual.value / best.value)} below its fastest burst"
-            )
-            detail = f"{fell}, by which it is judged: clocks are lowered under the power limit"
+            fell = f"{named(question(m))} fell {percent(1 - usual.value / best.value)}"
+            judged = "by which it is judged: clocks are lowered under the power limit"
+            detail = f"{fell} below its fastest burst, {judged}"
             fix = "nothing: what it sustains is judged by training and inference"
             yield Issue.info("power-cap", detail, fix)
 
