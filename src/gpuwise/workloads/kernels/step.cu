@@ -38,17 +38,19 @@ typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
+enum { BF16, INT8, FP8, INT4, MXFP4, NVFP4, ATTENTION };
 constexpr int WARPS = 16, THREADS = 32 * WARPS;  // without the loader's warp
 constexpr int TEAMS = 4, TEAM_WARPS = WARPS / TEAMS;
-constexpr int TILES = 8;  // tiles whose sums are kept: warps may be this far apart
+constexpr int TILES = 6;  // tiles whose sums are kept: warps may be this far apart
 constexpr int SHARES = 12;  // of a team's warp, if no other team has a part of a tile: 12, 6, 4 or 3 make 48 of 4 warps or more
 constexpr int ROWS = 16, CHUNK = 1024, STAGE = ROWS * CHUNK, SEGMENT = 64, SEGMENTS = CHUNK / SEGMENT;
 constexpr int WARP_SEGMENTS = SEGMENTS / TEAM_WARPS;  // of one stage
 constexpr int PREPARERS = 2, OTHERS = 2 + PREPARERS;  // warps
-constexpr int NARROW = 2 * WARPS, MOST_GROUPS = 7 * WARPS;  // groups of 128 inputs: what workers prepare, what there may be
-constexpr int MOST_STAGES = 12;
+constexpr int NARROW = 3 * WARPS, MOST_GROUPS = 7 * WARPS;  // groups of 128 inputs: what workers prepare, what there may be
+constexpr int GROUP_SUMS = FORMAT == NVFP4 ? 8 : FORMAT == MXFP4 ? 4 : 1;  // of a group, whose inputs share a scale
+constexpr int MOST_STAGES = 11;
 constexpr int HEAD = 128, TOKENS = STAGE / HEAD / 2, QUERIES = 8;  // head size, tokens of a stage, most query heads of a key head
-enum { BF16, INT8, FP8, INT4, MXFP4, NVFP4, ATTENTION };
+constexpr int BOTH = 2 * TOKENS, SCORE_ROW = BOTH + 8;  // tokens of a pair of stages; their scores, on banks of their own
 
 // A row of the table of phases, as `WholeStep._phase` writes it: 22 words of 64 bits.
 // `w` is a tensor map. In formats with a scale per group so is `scale`, of int4 also `zero`. INT8 and FP8 have one fp32
@@ -84,8 +86,10 @@ struct Block {
     u64 prepared, input_free;             // the preparers' part of a wide input: it is there, it has been used
     float sums[TILES][WARPS][ROWS];       // of a tile's rows, by each warp
     float squares[2][WARPS + PREPARERS];  // of the input, for the norm; of this phase and of the last one
-    float unit[NARROW + MOST_GROUPS];     // of each 128 inputs, narrow and wide ones
-    int input_sum[8 * (NARROW + MOST_GROUPS)];  // of the inputs that share a scale
+    float unit[2 * NARROW + MOST_GROUPS];  // of each 128 inputs, of two narrow inputs and a wide one
+    int input_sum[GROUP_SUMS * (2 * NARROW + MOST_GROUPS)];
+    __align__(16) u8 queries[QUERIES][HEAD * 2];  // of attention, in the order of mma fragments
+    float scores[QUERIES][SCORE_ROW];
     Phase phases[3];                      // of the table: this one, the next, and one that a slow warp may still read
     const u16* row;                       // of the embedding
     int count;                            // of phases
@@ -358,7 +362,7 @@ __device__ __forceinline__ void store_group(const Input& input, int group, const
     else
 #pragma unroll
         for (int by = 1; by < TOGETHER; by *= 2) sum += __shfl_xor_sync(~0u, sum, by);
-    if (lane % TOGETHER == 0) block.input_sum[8 * input.base + (group * 32 + lane) / TOGETHER] = sum;
+    if (lane % TOGETHER == 0) block.input_sum[GROUP_SUMS * input.base + (group * 32 + lane) / TOGETHER] = sum;
 }
 
 // Groups first, first + by, ... of an input before `end`, N at most: four inputs a lane, and the norm's weights.
@@ -508,7 +512,7 @@ __device__ __forceinline__ void multiply(
 #pragma unroll
             for (int g = 0; g < GROUPS / 4; g++) {
                 const int group = KIND == MXFP4 ? part : 2 * ((part >> 1) + 2 * g) + (part & 1);
-                const int bias = 12 * block.input_sum[8 * input.base + whole * GROUPS + group];
+                const int bias = 12 * block.input_sum[GROUP_SUMS * input.base + whole * GROUPS + group];
 #pragma unroll
                 for (int i = 0; i < 2; i++) {
                     int upper, rest;
@@ -531,7 +535,7 @@ __device__ __forceinline__ void multiply(
     if (KIND == INT4) {
         const int segment = member * WARP_SEGMENTS + part, group = before + segment;
         const float unit = block.unit[input.base + group];
-        const int bias = block.input_sum[8 * input.base + group];
+        const int bias = block.input_sum[input.base + group];
 #pragma unroll
         for (int i = 0; i < 2; i++) {
             const int row = line + 8 * i;
@@ -551,10 +555,11 @@ __device__ __forceinline__ void product(const Phase& p, Ring& ring, int index) {
     const int k = (int)p.k, n = (int)p.n, width = (int)row_bytes<KIND>(k), step = p.gated ? ROWS / 2 : ROWS, by = step * gridDim.x;
     const int first = p.first() * step;
     // A block without a tile must not poll: its input may have been overwritten by later phases.
-    const Input input = {ring.inputs_at() + (u32)p.input_at, p.early ? NARROW : 0};
-    sync_workers();  // All warps have finished with the last phase's input.
+    const Input input = {ring.inputs_at() + (u32)p.input_at, p.early ? 2 * NARROW : index % 2 * NARROW};
+    // The room of a narrow input was that of the phase before the last, which all warps have left.
+    if (p.early) wait_barrier(shared_at(&block.input_free), ring.wide_inputs & 1 ^ 1);
     if (first < n) {
-        Groups<2> mine = {(int)p.early + warp, WARPS, k / 128};
+        Groups<NARROW / WARPS> mine = {(int)p.early + warp, WARPS, k / 128};
         mine.load(p);
         const float squares = mine.store<KIND>(p, input);
         if (normed) keep_squares(index, warp, squares);
@@ -607,7 +612,7 @@ __device__ __forceinline__ void product(const Phase& p, Ring& ring, int index) {
 template <int KIND>
 __device__ __forceinline__ void prepare_early(const Phase& p, const Ring& ring, int index) {
     const int preparer = (threadIdx.x >> 5) - (WARPS + OTHERS - PREPARERS), step = p.gated ? ROWS / 2 : ROWS, early = (int)p.early;
-    const Input input = {ring.inputs_at() + (u32)p.input_at, NARROW};
+    const Input input = {ring.inputs_at() + (u32)p.input_at, 2 * NARROW};
     wait_barrier(shared_at(&block.input_free), ring.wide_inputs & 1 ^ 1);
     float squares = 0;
     if (p.first() * step < p.n) {
@@ -633,7 +638,7 @@ __device__ __forceinline__ u32 finish(const Phase& p, int index, u32 tiles) {
     const int step = gated ? ROWS / 2 : ROWS, chunks = (kind == BF16 ? 2 * k : kind < INT4 ? k : k / 2) / CHUNK, teams = min(chunks, TEAMS);
     const u16* embedding = p.residual_from < 0 ? block.row : nullptr;
     const u32 tag = block.tag(index), residual_tag = block.tag(p.residual_from);
-    const float inverse = 1.0f / k, eps = __uint_as_float((u32)p.eps);
+    float inverse = 0;  // of the norm of the input
     // The table's largest value of four-bit floats is 6 times the scale of the tensor, 12 here.
     const float whole = kind > INT4 ? ((const float*)p.zero)[14] / 12.0f : 1.0f;
     float next_size = whole;
@@ -660,12 +665,14 @@ __device__ __forceinline__ u32 finish(const Phase& p, int index, u32 tiles) {
         __syncwarp();
         if (lane == 0) arrive(shared_at(block.taken + slot));
         total += __shfl_xor_sync(~0u, total, ROWS);
-        if (p.norm) {
+        if (p.norm && inverse == 0) {
+            // All is known of the input once a tile is done.
             float squares = lane < (p.early ? WARPS + PREPARERS : WARPS) ? block.squares[index & 1][lane] : 0;
 #pragma unroll
             for (int by = 16; by; by /= 2) squares += __shfl_xor_sync(~0u, squares, by);
-            size *= rsqrtf(squares * inverse + eps);
+            inverse = rsqrtf(__fdividef(squares, k) + __uint_as_float((u32)p.eps));
         }
+        if (p.norm) size *= inverse;
         total *= size;
         const float up = __shfl_down_sync(~0u, total, 8);
         if (gated) total = __fdividef(total, 1.0f + __expf(-total)) * up;
@@ -687,8 +694,7 @@ __device__ __forceinline__ u32 element(u32 first, u32 second, int token, int d) 
 // Attention of one part of a head's cache. Every warp computes the scores of 8 of 128 tokens at a time, and then with all
 // scores 8 elements of the result. So the weights of tokens are computed by every warp, and stay in registers.
 __device__ __forceinline__ void attention(const Phase& p, Ring& ring, int index, int here, const u16* table, int rope) {
-    constexpr int BOTH = 2 * TOKENS, SCORE_ROW = (BOTH + 8) * 4;
-    const u32 queries = ring.inputs_at(), scores = queries + QUERIES * HEAD * 2;
+    const u32 queries = shared_at(block.queries), scores = shared_at(block.scores);
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3;
     const int heads = (int)p.n, tokens = (int)p.k, group = (int)p.gated, splits = (int)p.splits, each = (int)p.each;
     const int item = p.first(), head = item / splits, split = item % splits, first = split * each, end = min(first + each, tokens / BOTH);
@@ -718,12 +724,14 @@ __device__ __forceinline__ void attention(const Phase& p, Ring& ring, int index,
             value_pair = __byte_perm(low[2], high[2], 0x7632);
         }
     }
-    sync_workers();  // All warps have finished with the last phase's input.
     if (works) {
         // In the order of mma fragments.
         const u32 at = queries + h * (HEAD * 2) + d / 32 * 64 + d % 8 / 2 * 16 + d % 32 / 8 * 4 + d % 2 * 2;
         sts16(at, query_pair), sts16(at + HEAD, query_pair >> 16);
     }
+    const int row = head * group;
+    const u32 tag = block.tag(index);
+    uint2 *sums = p.part, *pairs = sums + heads * group * splits * HEAD;  // largest score and sum of weights
     float o[4] = {}, top = minus, weight = 0;
     for (int chunk = first; works && chunk < end; chunk++) {
         u32 stage[4], freed[4];
@@ -734,17 +742,12 @@ __device__ __forceinline__ void attention(const Phase& p, Ring& ring, int index,
             ring.next();
         }
         if (own && here / BOTH == chunk) {
-            // The new token's key and value: into the cache, and into the copy in shared memory, which has stale ones.
+            // The copy in shared memory has stale ones of the new token.
             const int token = here % BOTH;
-            const long long place = ((long long)head * tokens + here) * HEAD + d;
-            u16 *key = p.keys + place, *value = p.values + place;
-            key[0] = (u16)key_pair, key[HEAD / 2] = (u16)(key_pair >> 16);
-            value[0] = (u16)value_pair, value[HEAD / 2] = (u16)(value_pair >> 16);
             sts16(element(stage[0], stage[1], token, d), key_pair);
             sts16(element(stage[0], stage[1], token, d + HEAD / 2), key_pair >> 16);
             sts16(element(stage[2], stage[3], token, d), value_pair);
             sts16(element(stage[2], stage[3], token, d + HEAD / 2), value_pair >> 16);
-            asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
         }
         sync_workers();
         float s[4] = {};
@@ -755,14 +758,14 @@ __device__ __forceinline__ void attention(const Phase& p, Ring& ring, int index,
             mma_bf16(s, q4.x, 0, q4.y, 0, k4.x, k4.y);
             mma_bf16(s, q4.z, 0, q4.w, 0, k4.z, k4.w);
         }
-        sts64(scores + line * SCORE_ROW + (8 * warp + 2 * part) * 4, __float_as_uint(s[0]), __float_as_uint(s[1]));
+        sts64(scores + line * SCORE_ROW * 4 + (8 * warp + 2 * part) * 4, __float_as_uint(s[0]), __float_as_uint(s[1]));
         sync_workers();
         // A lane has pairs of tokens, 8 apart, of its line's query: those of its fragments.
         float2 share[BOTH / 8];
         float most = top;
 #pragma unroll
         for (int i = 0; i < BOTH / 8; i++) {
-            share[i] = lds_pair(scores + line * SCORE_ROW + (8 * i + 2 * part) * 4);
+            share[i] = lds_pair(scores + line * SCORE_ROW * 4 + (8 * i + 2 * part) * 4);
             most = fmaxf(most, fmaxf(share[i].x, share[i].y));
         }
         most = fmaxf(most, __shfl_xor_sync(~0u, most, 1)), most = fmaxf(most, __shfl_xor_sync(~0u, most, 2));
@@ -780,6 +783,16 @@ __device__ __forceinline__ void attention(const Phase& p, Ring& ring, int index,
             mma_bf16(o, pairs[0], 0, pairs[1], 0, v4.x, v4.y);
             mma_bf16(o, pairs[2], 0, pairs[3], 0, v4.z, v4.w);
         }
+        if (chunk + 1 == end) {
+            // Publish the partial result.
+            weight += __shfl_xor_sync(~0u, weight, 1), weight += __shfl_xor_sync(~0u, weight, 2);
+            const int place = (row + line) * splits + split;
+            if (line < group)
+                store_volatile(sums + place * HEAD + warp * 8 + part * 2, make_uint4(__float_as_uint(o[0]), tag, __float_as_uint(o[1]), tag));
+            if (line < group && warp == 0 && part == 0)
+                store_volatile(pairs + 2 * place, make_uint4(__float_as_uint(top), tag, __float_as_uint(weight), tag));
+        }
+        if (own) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
         sync_workers();
         if (threadIdx.x < TEAM_WARPS)
 #pragma unroll
@@ -789,17 +802,15 @@ __device__ __forceinline__ void attention(const Phase& p, Ring& ring, int index,
         sync_workers();
         return;
     }
-    // Publish the partial result; then each block of a head combines its share of the outputs from all parts.
-    const u32 tag = block.tag(index);
-    uint2 *sums = p.part, *pairs = sums + heads * group * splits * HEAD;  // largest score and sum of weights
-    weight += __shfl_xor_sync(~0u, weight, 1), weight += __shfl_xor_sync(~0u, weight, 2);
-    const int row = head * group, all = group * HEAD;
-    if (line < group) {
-        const int place = (row + line) * splits + split;
-        store_volatile(sums + place * HEAD + warp * 8 + part * 2, make_uint4(__float_as_uint(o[0]), tag, __float_as_uint(o[1]), tag));
-        if (warp == 0 && part == 0)
-            store_volatile(pairs + 2 * place, make_uint4(__float_as_uint(top), tag, __float_as_uint(weight), tag));
+    if (own) {
+        // The new token's key and value into the cache.
+        const long long place = ((long long)head * tokens + here) * HEAD + d;
+        u16 *key = p.keys + place, *value = p.values + place;
+        key[0] = (u16)key_pair, key[HEAD / 2] = (u16)(key_pair >> 16);
+        value[0] = (u16)value_pair, value[HEAD / 2] = (u16)(value_pair >> 16);
     }
+    // Each block of a head combines its share of the outputs from all parts.
+    const int all = group * HEAD;
     const int together = splits > 16 ? 32 : splits > 8 ? 16 : 8, last = (split + 1) * all / splits;  // lanes of an output
     for (int base = split * all / splits + warp * (32 / together); base < last; base += WARPS * (32 / together)) {
         const int i = base + lane / together, query = row + i / HEAD;
