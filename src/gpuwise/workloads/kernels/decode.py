@@ -44,8 +44,8 @@ PHASE = (
     "kind", "n", "k", "gated", "w", "scale", "zero", "x", "norm", "residual", "y", "part", "each", "splits",
     "eps", "first_block", "x_from", "residual_from", "keys", "values", "input_at", "early",
 )  # fmt: skip
-# Of `step.cu`: the kind of an attention phase, workers and all threads of a block; rows of a tile; bytes of a stage, and
-# of stages and inputs, the most that its other shared memory leaves.
+# Of `step.cu`: the kind of an attention phase, workers and all threads of a block; rows of a tile; bytes of a
+# stage, and of stages and inputs, the most that its other shared memory leaves.
 ATTENTION, WARPS, THREADS = 6, 16, 20 * 32
 ROWS, STAGE, SHARED = 16, 16384, 217088
 # Size of a head and tokens of a part of a cache; widest input, most query heads of a key head.

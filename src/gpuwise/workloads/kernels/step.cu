@@ -555,6 +555,11 @@ __device__ __forceinline__ void product(const Phase& p, Ring& ring, int index) {
     const int k = (int)p.k, n = (int)p.n, width = (int)row_bytes<KIND>(k), step = p.gated ? ROWS / 2 : ROWS, by = step * gridDim.x;
     const int first = p.first() * step;
     // A block without a tile must not poll: its input may have been overwritten by later phases.
+    const int chunks = width / CHUNK, teams = min(chunks, TEAMS), tiles = first < n ? (n - first + by - 1) / by : 0;
+    // The team's own stages: every fourth one of those of all tiles.
+    int tile = 0, chunk = team;
+    ring.skip(team);
+    while (chunk >= chunks) chunk -= chunks, tile++;
     const Input input = {ring.inputs_at() + (u32)p.input_at, p.early ? 2 * NARROW : index % 2 * NARROW};
     // The room of a narrow input was that of the phase before the last, which all warps have left.
     if (p.early) wait_barrier(shared_at(&block.input_free), ring.wide_inputs & 1 ^ 1);
@@ -566,11 +571,6 @@ __device__ __forceinline__ void product(const Phase& p, Ring& ring, int index) {
     }
     if (p.early) wait_barrier(shared_at(&block.prepared), ring.wide_inputs & 1);
     sync_workers();
-    const int chunks = width / CHUNK, teams = min(chunks, TEAMS), tiles = first < n ? (n - first + by - 1) / by : 0;
-    // The team's own stages: every fourth one, of each tile those at team, team + 4, ... after the first stage of all tiles.
-    int tile = 0, chunk = team;
-    ring.skip(team);
-    while (chunk >= chunks) chunk -= chunks, tile++;
     float low = 0, high = 0, c[2][4] = {};
     while (tile < tiles) {
         wait_barrier(ring.loaded(), ring.parity);
@@ -587,8 +587,10 @@ __device__ __forceinline__ void product(const Phase& p, Ring& ring, int index) {
             for (int i = 0; i < 4; i++) c[0][i] = c[1][i] = 0;
         }
         if (KIND >= INT4) {
-            low += __shfl_xor_sync(~0u, low, 1), high += __shfl_xor_sync(~0u, high, 1);
-            low += __shfl_xor_sync(~0u, low, 2), high += __shfl_xor_sync(~0u, high, 2);
+            // Lanes of odd parts add up the upper rows, the others the lower ones.
+            const float other = __shfl_xor_sync(~0u, part & 1 ? low : high, 1);
+            low = high = (part & 1 ? high : low) + other;
+            low = high = low + __shfl_xor_sync(~0u, low, 2);
         }
         const u32 slot = (ring.tiles + tile) % TILES;
         wait_barrier(shared_at(block.taken + slot), (ring.tiles + tile) / TILES & 1 ^ 1);
