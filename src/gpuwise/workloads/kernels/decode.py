@@ -540,5 +540,5 @@ def _compiled(device: torch.device, kind: Precision) -> Any:
     # torch looks for the headers of a toolkit, which `step.cu` does without.
     with torch.cuda.device(device), mock.patch("torch.utils.cpp_extension.include_paths", return_value=[]):
         kernel = torch.cuda._compile_kernel(source, "decode_step")
-    kernel.set_shared_memory_config(SHARED)
+    kernel.set_shared_memory_config(SHARED - SUMS.get(kind, 0))
     return kernel
