@@ -55,7 +55,7 @@ BESIDE = {Precision.INT4: (512, 256), Precision.MXFP4: (1024, 0), Precision.NVFP
 SUMS = {Precision.MXFP4: 3072, Precision.NVFP4: 6144}  # bytes of input sums that INT4 does without
 STAGES = 11  # at most
 # Stages on their way at a time: more lengthen each access, also those to results of other blocks.
-IN_FLIGHT = {Precision.INT4: 2, Precision.FP8: 3, Precision.INT8: 3, Precision.MXFP4: 2, Precision.NVFP4: 2}
+IN_FLIGHT = {Precision.INT4: 2, Precision.FP8: 2, Precision.INT8: 3, Precision.MXFP4: 2, Precision.NVFP4: 2}
 # Formats whose step was measured to be faster so; with bf16, MXFP4 and NVFP4 it was slower.
 AS_ONE = frozenset({Precision.INT4, Precision.FP8, Precision.INT8})
 ALL_ALIKE = 0.1  # Relative difference of logits, whose roundings add up over the layers

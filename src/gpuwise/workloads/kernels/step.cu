@@ -138,27 +138,16 @@ __device__ __forceinline__ void arrive(u32 barrier, u32 times) {
 }
 __device__ __forceinline__ void sync_workers() { asm volatile("bar.sync 1, %0;" :: "n"(THREADS) : "memory"); }
 
-__device__ __forceinline__ uint4 lds(u32 at) {
-    uint4 v;
-    asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(at));
-    return v;
-}
+#define LOAD_FOUR(name, instruction) \
+    __device__ __forceinline__ uint4 name(u32 at) { \
+        uint4 v; \
+        asm volatile(instruction " {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(at)); \
+        return v; \
+    }
+LOAD_FOUR(lds, "ld.shared.v4.u32")
 // Four matrices of eight rows of 16 bytes, a word of each per lane.
-__device__ __forceinline__ uint4 matrices(u32 at) {
-    uint4 v;
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(at));
-    return v;
-}
-__device__ __forceinline__ uint4 transposed(u32 at) {
-    uint4 v;
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(at));
-    return v;
-}
-__device__ __forceinline__ u32 lds32(u32 at) {
-    u32 v; asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at)); return v;
-}
+LOAD_FOUR(matrices, "ldmatrix.sync.aligned.m8n8.x4.shared.b16")
+LOAD_FOUR(transposed, "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16")
 __device__ __forceinline__ float2 lds_pair(u32 at) {
     float2 v; asm volatile("ld.shared.v2.f32 {%0,%1}, [%2];" : "=f"(v.x), "=f"(v.y) : "r"(at)); return v;
 }
@@ -204,22 +193,16 @@ __device__ __forceinline__ u32 pair_fp16(float low, float high) {
     u32 v; asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(v) : "f"(high), "f"(low)); return v;
 }
 
-__device__ __forceinline__ void mma_bytes(int* c, u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
-    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-        : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-}
-__device__ __forceinline__ void mma_unsigned(int* c, u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
-    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-        : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-}
-__device__ __forceinline__ void mma_bf16(float* c, u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-}
-__device__ __forceinline__ void mma_fp16(float* c, u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-}
+// Sums `c` += rows of weights `a` times columns of inputs `b`.
+#define MMA(name, T, R, form) \
+    __device__ __forceinline__ void name(T* c, u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) { \
+        asm("mma.sync.aligned." form " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" \
+            : "+" R(c[0]), "+" R(c[1]), "+" R(c[2]), "+" R(c[3]) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1)); \
+    }
+MMA(mma_bytes, int, "r", "m16n8k32.row.col.s32.s8.s8.s32")
+MMA(mma_unsigned, int, "r", "m16n8k32.row.col.s32.u8.s8.s32")
+MMA(mma_bf16, float, "f", "m16n8k16.row.col.f32.bf16.bf16.f32")
+MMA(mma_fp16, float, "f", "m16n8k16.row.col.f32.f16.f16.f32")
 
 template <int KIND> __device__ __forceinline__ long long row_bytes(long long k) {
     return KIND == BF16 ? 2 * k : KIND < INT4 ? k : k / 2;
@@ -296,8 +279,6 @@ __device__ __forceinline__ u32 interleave_bytes(u32 v, int lane, int by) {
     const u32 got = __shfl_xor_sync(~0u, __byte_perm(v, 0, second ? 0x4410 : 0x4432), by);
     return __byte_perm(v, got, second ? 0x3524 : 0x5140);
 }
-
-__device__ __forceinline__ float2 wide_bf16(u32 pair) { return make_float2(from_bf16(pair), __uint_as_float(pair & 0xFFFF0000)); }
 
 // Where the input of a product is in shared memory, and its first group among the units.
 struct Input { u32 at; int base; };
