@@ -50,14 +50,12 @@ ATTENTION, WARPS, THREADS = 6, 16, 20 * 32
 ROWS, STAGE, SHARED = 16, 16384, 217088
 # Size of a head and tokens of a part of a cache; widest input, most query heads of a key head.
 PART, WIDEST, QUERIES = 128, 14336, 8
-# Bytes of scales and of zero points beside a stage.
-BESIDE = {Precision.INT4: (512, 256), Precision.MXFP4: (1024, 0), Precision.NVFP4: (2048, 0)}
-SUMS = {Precision.MXFP4: 3072, Precision.NVFP4: 6144}  # bytes of input sums that INT4 does without
+SCALES, ZEROS = 512, 256  # bytes of them beside a stage of INT4
 STAGES = 11  # at most
-# Stages on their way at a time: more lengthen each access, also those to results of other blocks.
-IN_FLIGHT = {Precision.INT4: 2, Precision.FP8: 2, Precision.INT8: 3, Precision.MXFP4: 2, Precision.NVFP4: 2}
-# Formats whose step was measured to be faster so; with bf16, MXFP4 and NVFP4 it was slower.
-AS_ONE = frozenset({Precision.INT4, Precision.FP8, Precision.INT8})
+# Stages on their way at a time (more lengthen each access, also those to results of other blocks), of formats
+# whose step was measured to be faster so: a first form was slower in bf16, MXFP4 and NVFP4.
+IN_FLIGHT = {Precision.INT4: 2, Precision.FP8: 2, Precision.INT8: 3}
+AS_ONE = frozenset(IN_FLIGHT)
 ALL_ALIKE = 0.1  # Relative difference of logits, whose roundings add up over the layers
 PROGRAMS = 264  # Of attention, at which a cache is split no further: two for each unit of an H200
 
@@ -386,7 +384,7 @@ class WholeStep:
         self.programs = torch.cuda.get_device_properties(device).multi_processor_count
         self.held: list[Tensor] = []
         self.rows: list[list[int]] = []
-        self.turn, self.beside, self.narrow, self.wide = 0, 0, 0, 0
+        self.turn, self.beside, self.rooms = 0, 0, [0, 0]  # of narrow and wide inputs
         _, shared, tokens, size = caches[0][0].shape
         hidden, width, inner = _sizes(blocks[0], caches[0][0])
         # Words of a number and the tag of its phase.
@@ -413,11 +411,11 @@ class WholeStep:
         self._product(self.logits, x, (head[0],), head[1], norm)
         for index, row in enumerate(self.rows):
             # Two rooms in turn, the last input has both; wide ones, which are prepared early, have their own.
-            row[-2] = self.narrow * (2 if row[-1] else 0 if row is self.rows[-1] else index % 2)
+            row[-2] = self.rooms[0] * (2 if row[-1] else 0 if row is self.rows[-1] else index % 2)
         self.phases = torch.tensor(self.rows, dtype=torch.int64, device=device)
         self.counters = torch.zeros(16 + len(self.rows), dtype=torch.int32, device=device)
-        room = 2 * self.narrow + self.wide
-        self.stages = min(STAGES, (SHARED - SUMS.get(kind, 0) - room) // (STAGE + self.beside))
+        room = 2 * self.rooms[0] + self.rooms[1]
+        self.stages = min(STAGES, (SHARED - room) // (STAGE + self.beside))
         self.bytes = self.stages * (STAGE + self.beside) + room
         self.in_flight, self.kernel = IN_FLIGHT[kind], _compiled(device, kind)
 
@@ -441,15 +439,12 @@ class WholeStep:
         # A bf16 input that is normed is in shared memory in two parts.
         room = k * (4 if kind is None and norm is not None else 2)
         early = max(0, k // PART - 3 * WARPS)
-        if early:
-            self.wide = max(self.wide, room)
-        elif y is not self.logits:
-            self.narrow = max(self.narrow, room)
-        self.beside = max(self.beside, sum(BESIDE.get(kind, (0,))))
-        if kind in BESIDE:
-            scale = _map(scale.view(torch.uint8), BESIDE[kind][0] // ROWS, halves)
+        if early or y is not self.logits:
+            self.rooms[early > 0] = max(self.rooms[early > 0], room)
         if kind == Precision.INT4:
-            zero = _map(zero, BESIDE[kind][1] // ROWS, halves)
+            self.beside = SCALES + ZEROS
+            scale = _map(scale.view(torch.uint8), SCALES // ROWS, halves)
+            zero = _map(zero, ZEROS // ROWS, halves)
         self._phase(
             triton.cdiv(n * halves, ROWS), kind=0 if kind is None else KINDS[kind], n=n, k=k,
             gated=halves == 2, w=_rows(weight, ROWS, halves), scale=scale, zero=zero, x=x, norm=norm, y=y,
@@ -536,9 +531,8 @@ def _rows(x: Tensor, rows: int, halves: int) -> Tensor:
 @once
 def _compiled(device: torch.device, kind: Precision) -> Any:
     source = files("gpuwise.workloads.kernels").joinpath("step.cu").read_text(encoding="utf-8")
-    source = f"#define FORMAT {KINDS[kind]}\n" + source
     # torch looks for the headers of a toolkit, which `step.cu` does without.
     with torch.cuda.device(device), mock.patch("torch.utils.cpp_extension.include_paths", return_value=[]):
-        kernel = torch.cuda._compile_kernel(source, "decode_step")
-    kernel.set_shared_memory_config(SHARED - SUMS.get(kind, 0))
+        kernel = torch.cuda._compile_kernel(f"#define FORMAT {KINDS[kind]}\n{source}", "decode_step")
+    kernel.set_shared_memory_config(SHARED)
     return kernel
