@@ -28,7 +28,7 @@ from gpuwise.workloads.llm import SHAPES, Decoding
 
 FILES = {
     "h100-sxm": ("h100/llama-8b-decode-early.json",),
-    "h200-sxm": ("h200/llama-8b-decode-early.json", "h200/llama-8b-decode-step.json"),
+    "h200-sxm": tuple(f"h200/llama-8b-decode-{name}.json" for name in ("early", "step", "step-2")),
 }
 """Of several files with a format the last one counts."""
 EARLIER = {("h100-sxm", precision) for precision in (Precision.INT4, Precision.FP8, Precision.INT8)}

@@ -44,17 +44,18 @@ PHASE = (
     "kind", "n", "k", "gated", "w", "scale", "zero", "x", "norm", "residual", "y", "part", "each", "splits",
     "eps", "first_block", "x_from", "residual_from", "keys", "values", "input_at", "early",
 )  # fmt: skip
-# Of `step.cu`: the kind of an attention phase, workers and all threads of a block; rows of a tile; bytes of a stage, and
-# of stages and inputs, the most that its other shared memory leaves; bytes that attention works in.
+# Of `step.cu`: the kind of an attention phase, workers and all threads of a block; rows of a tile; bytes of a
+# stage, and of stages and inputs, the most that its other shared memory leaves.
 ATTENTION, WARPS, THREADS = 6, 16, 20 * 32
-ROWS, STAGE, SHARED, ATTENDING = 16, 16384, 216064, 6400
+ROWS, STAGE, SHARED = 16, 16384, 217088
 # Size of a head and tokens of a part of a cache; widest input, most query heads of a key head.
 PART, WIDEST, QUERIES = 128, 14336, 8
-# Bytes of scales and of zero points beside a stage.
-BESIDE = {Precision.INT4: (512, 256), Precision.MXFP4: (1024, 0), Precision.NVFP4: (2048, 0)}
-STAGES, IN_FLIGHT = 11, 2  # at most; more copies in flight lengthen each access
-# Formats whose step was measured to be faster so; with bf16, MXFP4 and NVFP4 it was slower.
-AS_ONE = frozenset({Precision.INT4, Precision.FP8, Precision.INT8})
+SCALES, ZEROS = 512, 256  # bytes of them beside a stage of INT4
+STAGES = 11  # at most
+# Stages on their way at a time (more lengthen each access, also those to results of other blocks), of formats
+# whose step was measured to be faster so: a first form was slower in bf16, MXFP4 and NVFP4.
+IN_FLIGHT = {Precision.INT4: 2, Precision.FP8: 2, Precision.INT8: 3}
+AS_ONE = frozenset(IN_FLIGHT)
 ALL_ALIKE = 0.1  # Relative difference of logits, whose roundings add up over the layers
 PROGRAMS = 264  # Of attention, at which a cache is split no further: two for each unit of an H200
 
@@ -383,7 +384,7 @@ class WholeStep:
         self.programs = torch.cuda.get_device_properties(device).multi_processor_count
         self.held: list[Tensor] = []
         self.rows: list[list[int]] = []
-        self.turn, self.beside, self.narrow, self.wide, self.alone = 0, 0, ATTENDING, 0, 0
+        self.turn, self.beside, self.rooms = 0, 0, [0, 0]  # of narrow and wide inputs
         _, shared, tokens, size = caches[0][0].shape
         hidden, width, inner = _sizes(blocks[0], caches[0][0])
         # Words of a number and the tag of its phase.
@@ -393,6 +394,7 @@ class WholeStep:
         chunks = tokens // PART
         each = triton.cdiv(chunks, self.programs // shared)  # no block has two parts
         splits, heads = triton.cdiv(chunks, each), width // size
+        kind = stored(blocks[0].attention.qkv)[3]
         norm, factor = (int(torch.tensor(v).view(torch.int32)) for v in (eps, size**-0.5))
         for block, (keys, values) in zip(blocks, caches, strict=True):
             self._product(qkv, x, stored(block.attention.qkv), block.norm1.weight, norm)
@@ -407,15 +409,15 @@ class WholeStep:
             self._product(middle, x, stored(block.feed_forward.gate_up), block.norm2.weight, norm)
             self._product(x, middle, stored(block.feed_forward.down), add=2)
         self._product(self.logits, x, (head[0],), head[1], norm)
-        for row in self.rows:
-            if row[-1]:  # Wide inputs have room of their own, since they are prepared early.
-                row[-2] = self.narrow
+        for index, row in enumerate(self.rows):
+            # Two rooms in turn, the last input has both; wide ones, which are prepared early, have their own.
+            row[-2] = self.rooms[0] * (2 if row[-1] else 0 if row is self.rows[-1] else index % 2)
         self.phases = torch.tensor(self.rows, dtype=torch.int64, device=device)
         self.counters = torch.zeros(16 + len(self.rows), dtype=torch.int32, device=device)
-        room = max(self.narrow + self.wide, self.alone)
+        room = 2 * self.rooms[0] + self.rooms[1]
         self.stages = min(STAGES, (SHARED - room) // (STAGE + self.beside))
         self.bytes = self.stages * (STAGE + self.beside) + room
-        self.kernel = _compiled(device, stored(blocks[0].attention.qkv)[3])
+        self.in_flight, self.kernel = IN_FLIGHT[kind], _compiled(device, kind)
 
     def _phase(self, tiles: int, **fields: int | Tensor | None) -> None:
         """A row of the table of phases, which holds tensors by their addresses. Its input is what the phase
@@ -436,18 +438,13 @@ class WholeStep:
         halves = len(weight) // n  # two with a gate
         # A bf16 input that is normed is in shared memory in two parts.
         room = k * (4 if kind is None and norm is not None else 2)
-        early = max(0, k // PART - 2 * WARPS)
-        if early:
-            self.wide = max(self.wide, room)
-        elif y is self.logits:  # The last phase leaves nothing to be prepared.
-            self.alone = room
-        else:
-            self.narrow = max(self.narrow, room)
-        self.beside = max(self.beside, sum(BESIDE.get(kind, (0,))))
-        if kind in BESIDE:
-            scale = _map(scale.view(torch.uint8), BESIDE[kind][0] // ROWS, halves)
+        early = max(0, k // PART - 3 * WARPS)
+        if early or y is not self.logits:
+            self.rooms[early > 0] = max(self.rooms[early > 0], room)
         if kind == Precision.INT4:
-            zero = _map(zero, BESIDE[kind][1] // ROWS, halves)
+            self.beside = SCALES + ZEROS
+            scale = _map(scale.view(torch.uint8), SCALES // ROWS, halves)
+            zero = _map(zero, ZEROS // ROWS, halves)
         self._phase(
             triton.cdiv(n * halves, ROWS), kind=0 if kind is None else KINDS[kind], n=n, k=k,
             gated=halves == 2, w=_rows(weight, ROWS, halves), scale=scale, zero=zero, x=x, norm=norm, y=y,
@@ -458,7 +455,7 @@ class WholeStep:
     def __call__(self, tokens: Tensor, position: Tensor) -> Tensor:
         table, rows = self.table, self.embedding
         inputs = (self.phases, len(self.rows), self.counters, position, table, table.stride(0), tokens, rows)
-        room = (rows.shape[1], self.beside, self.stages, IN_FLIGHT)
+        room = (rows.shape[1], self.beside, self.stages, self.in_flight)
         self.kernel((self.programs, 1, 1), (THREADS, 1, 1), [*inputs, *room], shared_mem=self.bytes)
         return self.logits
 
@@ -478,7 +475,8 @@ def at_once(*made: Any, at: tuple[Tensor, Tensor], by_layers: Callable[..., Tens
     first, keys = blocks[0], caches[0][0]
     attention, feed = first.attention, first.feed_forward
     matrices = [stored(each) for each in (attention.qkv, attention.output, feed.gate_up, feed.down)]
-    if len(at[0]) > 1 or not all(len(each) > 3 and each[3] in AS_ONE for each in matrices):
+    kinds = {each[3] if len(each) > 3 else None for each in matrices}
+    if len(at[0]) > 1 or len(kinds) > 1 or not kinds <= AS_ONE:
         return None
     # Untried elsewhere, where blocks that wait for each other might never end.
     if not early(keys)["EARLY"] or torch.cuda.get_device_capability(keys.device)[0] != 9:
@@ -533,9 +531,8 @@ def _rows(x: Tensor, rows: int, halves: int) -> Tensor:
 @once
 def _compiled(device: torch.device, kind: Precision) -> Any:
     source = files("gpuwise.workloads.kernels").joinpath("step.cu").read_text(encoding="utf-8")
-    source = f"#define FORMAT {KINDS[kind]}\n" + source
     # torch looks for the headers of a toolkit, which `step.cu` does without.
     with torch.cuda.device(device), mock.patch("torch.utils.cpp_extension.include_paths", return_value=[]):
-        kernel = torch.cuda._compile_kernel(source, "decode_step")
+        kernel = torch.cuda._compile_kernel(f"#define FORMAT {KINDS[kind]}\n{source}", "decode_step")
     kernel.set_shared_memory_config(SHARED)
     return kernel

@@ -26,10 +26,12 @@
 // TILES tiles are kept, two mbarriers each: `done` completes when they are written, `taken` when they are read. So no
 // worker waits for another one within a phase.
 //
-// Numbers: bf16 weights by bf16 mma; FP8 as fp16. Integers and four-bit floats (twice their value plus 12) are bytes
-// for integer mma: each group of 128 inputs is scaled to 16-bit integers by its largest magnitude (`unit`) and split
-// into two signed bytes. An mma has eight columns where one input needs one: even columns take the upper bytes, odd
-// ones the lower bytes.
+// Numbers: bf16 weights by bf16 mma; FP8 as fp16. Integers are bytes for integer mma: each group of 128 inputs is scaled
+// to 16-bit integers by its largest magnitude (`unit`) and split into two signed bytes. An mma has eight columns where one
+// input needs one: even columns take the upper bytes, odd ones the lower bytes.
+//
+// Inputs: each warp waits for up to three groups of 128 and lays them out for mma. Wider inputs come over a whole phase,
+// so that two preparers lay out their first groups (`early`) while the workers are still in the phase before.
 //
 // Registers and lanes below follow the mma fragments: `line` = lane / 4 is a row (and line + 8), `part` = lane % 4.
 
@@ -38,21 +40,21 @@ typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-constexpr int WARPS = 16, THREADS = 32 * WARPS;  // without the loader's warp
+enum { BF16, INT8, FP8, INT4, ATTENTION = 6 };  // as `kernels.stream.KINDS`
+constexpr int WARPS = 16, THREADS = 32 * WARPS;  // of the workers
 constexpr int TEAMS = 4, TEAM_WARPS = WARPS / TEAMS;
-constexpr int TILES = 8;  // tiles whose sums are kept: warps may be this far apart
+constexpr int TILES = 6;  // tiles whose sums are kept: warps may be this far apart
 constexpr int SHARES = 12;  // of a team's warp, if no other team has a part of a tile: 12, 6, 4 or 3 make 48 of 4 warps or more
 constexpr int ROWS = 16, CHUNK = 1024, STAGE = ROWS * CHUNK, SEGMENT = 64, SEGMENTS = CHUNK / SEGMENT;
 constexpr int WARP_SEGMENTS = SEGMENTS / TEAM_WARPS;  // of one stage
 constexpr int PREPARERS = 2, OTHERS = 2 + PREPARERS;  // warps
-constexpr int NARROW = 2 * WARPS, MOST_GROUPS = 7 * WARPS;  // groups of 128 inputs: what workers prepare, what there may be
-constexpr int MOST_STAGES = 12;
+constexpr int NARROW = 3 * WARPS, MOST_GROUPS = 7 * WARPS;  // groups of 128 inputs: what workers prepare, what there may be
+constexpr int MOST_STAGES = 11;
 constexpr int HEAD = 128, TOKENS = STAGE / HEAD / 2, QUERIES = 8;  // head size, tokens of a stage, most query heads of a key head
-enum { BF16, INT8, FP8, INT4, MXFP4, NVFP4, ATTENTION };
+constexpr int BOTH = 2 * TOKENS, SCORE_ROW = BOTH + 8;  // tokens of a pair of stages; their scores, on banks of their own
 
 // A row of the table of phases, as `WholeStep._phase` writes it: 22 words of 64 bits.
-// `w` is a tensor map. In formats with a scale per group so is `scale`, of int4 also `zero`. INT8 and FP8 have one fp32
-// `scale` per row; `zero` of four-bit floats is the table of their values.
+// `w` is a tensor map, of int4 so are `scale` and `zero`. INT8 and FP8 have one fp32 `scale` per row.
 struct Phase {
     long long kind, n, k, gated;  // of attention: n key heads, k tokens, queries of each key head
     const u8 *w, *scale, *zero;   // of attention: maps of keys and values
@@ -84,8 +86,10 @@ struct Block {
     u64 prepared, input_free;             // the preparers' part of a wide input: it is there, it has been used
     float sums[TILES][WARPS][ROWS];       // of a tile's rows, by each warp
     float squares[2][WARPS + PREPARERS];  // of the input, for the norm; of this phase and of the last one
-    float unit[NARROW + MOST_GROUPS];     // of each 128 inputs, narrow and wide ones
-    int input_sum[8 * (NARROW + MOST_GROUPS)];  // of the inputs that share a scale
+    float unit[2 * NARROW + MOST_GROUPS];  // of each 128 inputs, of two narrow inputs and a wide one
+    int input_sum[2 * NARROW + MOST_GROUPS];  // 16 times
+    __align__(16) u8 queries[QUERIES][HEAD * 2];  // of attention, in the order of mma fragments
+    float scores[QUERIES][SCORE_ROW];
     Phase phases[3];                      // of the table: this one, the next, and one that a slow warp may still read
     const u16* row;                       // of the embedding
     int count;                            // of phases
@@ -134,44 +138,25 @@ __device__ __forceinline__ void arrive(u32 barrier, u32 times) {
 }
 __device__ __forceinline__ void sync_workers() { asm volatile("bar.sync 1, %0;" :: "n"(THREADS) : "memory"); }
 
-__device__ __forceinline__ uint4 lds(u32 at) {
-    uint4 v;
-    asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(at));
-    return v;
-}
+#define LOAD_FOUR(name, instruction) \
+    __device__ __forceinline__ uint4 name(u32 at) { \
+        uint4 v; \
+        asm volatile(instruction " {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(at)); \
+        return v; \
+    }
+LOAD_FOUR(lds, "ld.shared.v4.u32")
 // Four matrices of eight rows of 16 bytes, a word of each per lane.
-__device__ __forceinline__ uint4 matrices(u32 at) {
-    uint4 v;
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(at));
-    return v;
-}
-__device__ __forceinline__ uint4 transposed(u32 at) {
-    uint4 v;
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(at));
-    return v;
-}
-__device__ __forceinline__ u32 lds32(u32 at) {
-    u32 v; asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(at)); return v;
-}
+LOAD_FOUR(matrices, "ldmatrix.sync.aligned.m8n8.x4.shared.b16")
+LOAD_FOUR(transposed, "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16")
 __device__ __forceinline__ float2 lds_pair(u32 at) {
     float2 v; asm volatile("ld.shared.v2.f32 {%0,%1}, [%2];" : "=f"(v.x), "=f"(v.y) : "r"(at)); return v;
 }
-__device__ __forceinline__ u32 lds16(u32 at) {
-    u16 v; asm volatile("ld.shared.u16 %0, [%1];" : "=h"(v) : "r"(at)); return v;
-}
-__device__ __forceinline__ u32 lds8(u32 at) {
-    u32 v; asm volatile("ld.shared.u8 %0, [%1];" : "=r"(v) : "r"(at)); return v;
-}
+__device__ __forceinline__ u32 lds16(u32 at) { u16 v; asm volatile("ld.shared.u16 %0, [%1];" : "=h"(v) : "r"(at)); return v; }
+__device__ __forceinline__ u32 lds8(u32 at) { u32 v; asm volatile("ld.shared.u8 %0, [%1];" : "=r"(v) : "r"(at)); return v; }
 __device__ __forceinline__ void sts32(u32 at, u32 v) { asm volatile("st.shared.u32 [%0], %1;" :: "r"(at), "r"(v)); }
-__device__ __forceinline__ void sts16(u32 at, u32 v) {
-    asm volatile("st.shared.u16 [%0], %1;" :: "r"(at), "h"((u16)v));
-}
+__device__ __forceinline__ void sts16(u32 at, u32 v) { asm volatile("st.shared.u16 [%0], %1;" :: "r"(at), "h"((u16)v)); }
 __device__ __forceinline__ void sts8(u32 at, u32 v) { asm volatile("st.shared.u8 [%0], %1;" :: "r"(at), "r"(v)); }
-__device__ __forceinline__ void sts64(u32 at, u32 a, u32 b) {
-    asm volatile("st.shared.v2.u32 [%0], {%1,%2};" :: "r"(at), "r"(a), "r"(b));
-}
+__device__ __forceinline__ void sts64(u32 at, u32 a, u32 b) { asm volatile("st.shared.v2.u32 [%0], {%1,%2};" :: "r"(at), "r"(a), "r"(b)); }
 // Words of a value and its tag, written by other blocks: `volatile` reads and writes the L2.
 __device__ __forceinline__ u32 load_word(const u32* p) {
     u32 v; asm volatile("ld.volatile.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory"); return v;
@@ -200,22 +185,16 @@ __device__ __forceinline__ u32 pair_fp16(float low, float high) {
     u32 v; asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(v) : "f"(high), "f"(low)); return v;
 }
 
-__device__ __forceinline__ void mma_bytes(int* c, u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
-    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-        : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-}
-__device__ __forceinline__ void mma_unsigned(int* c, u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
-    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-        : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3]) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-}
-__device__ __forceinline__ void mma_bf16(float* c, u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-}
-__device__ __forceinline__ void mma_fp16(float* c, u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-}
+// Sums `c` += rows of weights `a` times columns of inputs `b`.
+#define MMA(name, T, R, form) \
+    __device__ __forceinline__ void name(T* c, u32 a0, u32 a1, u32 a2, u32 a3, u32 b0, u32 b1) { \
+        asm("mma.sync.aligned." form " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};" \
+            : "+" R(c[0]), "+" R(c[1]), "+" R(c[2]), "+" R(c[3]) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1)); \
+    }
+MMA(mma_bytes, int, "r", "m16n8k32.row.col.s32.s8.s8.s32")
+MMA(mma_unsigned, int, "r", "m16n8k32.row.col.s32.u8.s8.s32")
+MMA(mma_bf16, float, "f", "m16n8k16.row.col.f32.bf16.bf16.f32")
+MMA(mma_fp16, float, "f", "m16n8k16.row.col.f32.f16.f16.f32")
 
 template <int KIND> __device__ __forceinline__ long long row_bytes(long long k) {
     return KIND == BF16 ? 2 * k : KIND < INT4 ? k : k / 2;
@@ -254,19 +233,19 @@ __device__ __forceinline__ void expect(u32 barrier, int bytes) {
 
 template <int KIND>
 __device__ __forceinline__ void load_product(const Phase& p, Loader& loader) {
-    // Bytes of scales and of zero points of a segment of a row.
-    constexpr int SIZES = KIND == INT4 ? 2 : KIND == MXFP4 ? 4 : KIND == NVFP4 ? 8 : 0, LEVELS = KIND == INT4;
+    constexpr int SIZES = 2, LEVELS = 1;  // bytes of the scales and zero points of a segment of a row, of INT4
     const int step = p.gated ? ROWS / 2 : ROWS, n = (int)p.n, width = (int)row_bytes<KIND>(p.k);
     const u8 *w = p.w, *scale = p.scale, *zero = p.zero;
     for (int out = p.first() * step; out < n; out += step * gridDim.x)
         for (int at = 0; at < width; at += CHUNK) {
             loader.wait_for_stage();
-            const u32 to = loader.ring.at(), full = loader.ring.loaded();
-            const u32 scales_at = loader.ring.scales_at();
-            expect(full, STAGE + ROWS * SEGMENTS * (SIZES + LEVELS));
+            const u32 to = loader.ring.at(), full = loader.ring.loaded(), scales_at = loader.ring.scales_at();
+            expect(full, STAGE + (KIND == INT4 ? ROWS * SEGMENTS * (SIZES + LEVELS) : 0));
             copy_rows(to, w, at / 128, out, full, loader.policy);
-            if (SIZES) copy_scales(scales_at, scale, at / SEGMENT * SIZES, out, full, loader.policy);
-            if (LEVELS) copy_scales(scales_at + ROWS * SEGMENTS * SIZES, zero, at / SEGMENT, out, full, loader.policy);
+            if (KIND == INT4) {
+                copy_scales(scales_at, scale, at / SEGMENT * SIZES, out, full, loader.policy);
+                copy_scales(scales_at + ROWS * SEGMENTS * SIZES, zero, at / SEGMENT, out, full, loader.policy);
+            }
             loader.ring.next();
         }
 }
@@ -286,15 +265,6 @@ __device__ __forceinline__ void load_cache(const Phase& p, Loader& loader) {
     }
 }
 
-// Interleave the bytes of two lanes whose numbers differ by `by`; the lower lane gets the first half.
-__device__ __forceinline__ u32 interleave_bytes(u32 v, int lane, int by) {
-    const bool second = lane & by;
-    const u32 got = __shfl_xor_sync(~0u, __byte_perm(v, 0, second ? 0x4410 : 0x4432), by);
-    return __byte_perm(v, got, second ? 0x3524 : 0x5140);
-}
-
-__device__ __forceinline__ float2 wide_bf16(u32 pair) { return make_float2(from_bf16(pair), __uint_as_float(pair & 0xFFFF0000)); }
-
 // Where the input of a product is in shared memory, and its first group among the units.
 struct Input { u32 at; int base; };
 
@@ -302,15 +272,11 @@ struct Input { u32 at; int base; };
 template <int KIND>
 __device__ __forceinline__ void store_group(const Input& input, int group, const float* v, u32 rest) {
     const int lane = threadIdx.x & 31;
-    // Which lane multiplies by these inputs, with which word of its fragment (of 4 bits also which half of the word).
-    int part = lane & 3, piece = lane >> 3, half = lane >> 2 & 1;
-    if (KIND == NVFP4) part = (lane >> 2 & 1) * 2 + (lane & 1), half = lane >> 1 & 1;
-    u32 place = part * 16 + (piece >> 1) * 128 + (piece & 1) * 8 + half * 4;
-    if (KIND == INT8) place = part * 16 + (lane >> 4) * 128 + (lane >> 2 & 3) * 4;
-    if (KIND == FP8) place = part * 16 + (lane >> 4) * 128 + (lane >> 3 & 1) * 64 + (lane >> 2 & 1) * 8;
+    // Which lane multiplies by these inputs, with which word of its fragment. Of INT4 four that are 32 apart share a word.
+    u32 place = (lane >> 1 & 1) * 128 + (lane & 1) * 8 + (lane >> 2 & 1) * 4 + (lane >> 3);
+    if (KIND == INT8) place = (lane & 3) * 16 + (lane >> 4) * 128 + (lane >> 2 & 3) * 4;
+    if (KIND == FP8) place = (lane & 3) * 16 + (lane >> 4) * 128 + (lane >> 3 & 1) * 64 + (lane >> 2 & 1) * 8;
     if (KIND == BF16) place = (lane >> 3) * 64 + (lane & 1) * 32 + (lane >> 1 & 3) * 4;
-    // A word of its weights has four that are 32 apart in its bytes.
-    if (KIND == INT4) place = (lane >> 1 & 1) * 128 + (lane & 1) * 8 + (lane >> 2 & 1) * 4 + (lane >> 3);
     const u32 at = input.at + group * 256 + place;
     if (KIND == BF16) {
         // Normed inputs are split into two bf16, value and rounding error (`rest` bytes on), for odd columns of the mma.
@@ -341,24 +307,15 @@ __device__ __forceinline__ void store_group(const Input& input, int group, const
 #pragma unroll
         for (int j = 0; j < 4; j++) sts8(at + j * 16, whole[j] + 128 >> 8), sts8(at + j * 16 + 64, whole[j]);
     } else {
-        u32 high = __byte_perm(__byte_perm(whole[0] + 128, whole[1] + 128, 0x51),
-                               __byte_perm(whole[2] + 128, whole[3] + 128, 0x51), 0x5410);
-        u32 low = __byte_perm(__byte_perm(whole[0], whole[1], 0x40), __byte_perm(whole[2], whole[3], 0x40), 0x5410);
-        if (KIND == MXFP4) high = interleave_bytes(high, lane, 4), low = interleave_bytes(low, lane, 4);
-        if (KIND == NVFP4) high = interleave_bytes(high, lane, 2), low = interleave_bytes(low, lane, 2);
-        sts32(at, high), sts32(at + 64, low);
+        sts32(at, __byte_perm(__byte_perm(whole[0] + 128, whole[1] + 128, 0x51), __byte_perm(whole[2] + 128, whole[3] + 128, 0x51), 0x5410));
+        sts32(at + 64, __byte_perm(__byte_perm(whole[0], whole[1], 0x40), __byte_perm(whole[2], whole[3], 0x40), 0x5410));
     }
     // Products of INT4 come out 16 times as large.
     if (lane == 0) block.unit[input.base + group] = most * (KIND == INT4 ? 1.0f / 16 / 32512 : 1.0f / 32512);
     if (KIND == INT8) return;
-    // Sums of the inputs that share a scale: zero points, and the 12 of E2M1, are subtracted by them.
-    int sum = (whole[0] + whole[1] + whole[2] + whole[3] - 4 * 0x4B400000u) * (KIND == INT4 ? 16 : 1);
-    constexpr int TOGETHER = KIND == INT4 ? 32 : KIND == MXFP4 ? 8 : 4;
-    if (KIND == INT4) sum = __reduce_add_sync(~0u, sum);
-    else
-#pragma unroll
-        for (int by = 1; by < TOGETHER; by *= 2) sum += __shfl_xor_sync(~0u, sum, by);
-    if (lane % TOGETHER == 0) block.input_sum[8 * input.base + (group * 32 + lane) / TOGETHER] = sum;
+    // The inputs' sum, by which zero points are subtracted.
+    const int sum = __reduce_add_sync(~0u, (int)(whole[0] + whole[1] + whole[2] + whole[3] - 4 * 0x4B400000u) * 16);
+    if (lane == 0) block.input_sum[input.base + group] = sum;
 }
 
 // Groups first, first + by, ... of an input before `end`, N at most: four inputs a lane, and the norm's weights.
@@ -419,15 +376,6 @@ __device__ __forceinline__ void keep_squares(int index, int warp, float squares)
 __device__ __forceinline__ u32 even(u32 w) { return (w << 8 & 0x80008000) | (w << 7 & 0x3F803F80); }
 __device__ __forceinline__ u32 odd(u32 w) { return (w & 0x80008000) | (w >> 1 & 0x3F803F80); }
 
-// The four lower codes of a word (places in the ascending table of E2M1 values, -6 to 6) as bytes of 12 + twice the
-// value: `prmt` looks eight bytes up by nibbles; from 8 on it replicates a byte's sign bit, which is zero here.
-__device__ __forceinline__ u32 e2m1(u32 w) {
-    u32 a, b;
-    asm("prmt.b32 %0, 0x08060400, 0x0C0B0A09, %1;" : "=r"(a) : "r"(w));
-    asm("prmt.b32 %0, 0x100F0E0D, 0x00181412, %1;" : "=r"(b) : "r"(w ^ 0x8888));
-    return a | b;
-}
-
 // The value of four that belongs to this lane.
 template <typename T> __device__ __forceinline__ T select4(int part, T a, T b, T c, T d) {
     const T low = part & 1 ? b : a, high = part & 1 ? d : c;
@@ -435,7 +383,7 @@ template <typename T> __device__ __forceinline__ T select4(int part, T a, T b, T
 }
 
 // Multiply the warp's segments of a stage and add the result to `low` (row `line`) and `high` (row `line` + 8), of bf16
-// to the accumulators `c`. Of 4-bit formats each of four lanes adds its own groups; else all four have the whole sum.
+// to the accumulators `c`. Of INT4 each of four lanes adds its own groups; else all four have the whole sum.
 // `before`: segments of a row before this stage.
 template <int KIND>
 __device__ __forceinline__ void multiply(
@@ -480,7 +428,7 @@ __device__ __forceinline__ void multiply(
                 low += (float)((sum[0] + other[0]) * 256 + sum[1] + other[1]) * unit;
                 high += (float)((sum[2] + other[2]) * 256 + sum[3] + other[3]) * unit;
             }
-        } else if (KIND == INT4) {
+        } else {
             const u32 at = input.at + whole * 256 + input_at;
             const uint4 x = lds(at), y = lds(at + 128);
             // Upper nibbles stay where they are: 16 times the value.
@@ -492,46 +440,12 @@ __device__ __forceinline__ void multiply(
             mma_unsigned(upper, a[j].z & U, b[j].z & U, a[j].w & U, b[j].w & U, y.y, y.w);
 #pragma unroll
             for (int i = 0; i < 4; i++) sums[j][i] = 16 * sums[j][i] + upper[i];
-        } else {
-            uint4 x = {}, y = {};
-            // NVFP4: groups of 16 end inside a fragment; pairs of columns take the inputs of either half, zeros elsewhere.
-            if (KIND == MXFP4 || (line >> 1 & 1) == part >> 1) {
-                x = lds(input.at + whole * 256 + input_at), y = lds(input.at + whole * 256 + input_at + 128);
-            }
-            int of[4][4] = {};
-            mma_bytes(of[0], e2m1(a[j].x), e2m1(b[j].x), e2m1(a[j].x >> 16), e2m1(b[j].x >> 16), x.x, x.y);
-            mma_bytes(of[1], e2m1(a[j].y), e2m1(b[j].y), e2m1(a[j].y >> 16), e2m1(b[j].y >> 16), x.z, x.w);
-            mma_bytes(of[2], e2m1(a[j].z), e2m1(b[j].z), e2m1(a[j].z >> 16), e2m1(b[j].z >> 16), y.x, y.y);
-            mma_bytes(of[3], e2m1(a[j].w), e2m1(b[j].w), e2m1(a[j].w >> 16), e2m1(b[j].w >> 16), y.z, y.w);
-            const float unit = block.unit[input.base + whole];
-            constexpr int GROUPS = KIND == NVFP4 ? 8 : 4;  // of a segment
-#pragma unroll
-            for (int g = 0; g < GROUPS / 4; g++) {
-                const int group = KIND == MXFP4 ? part : 2 * ((part >> 1) + 2 * g) + (part & 1);
-                const int bias = 12 * block.input_sum[8 * input.base + whole * GROUPS + group];
-#pragma unroll
-                for (int i = 0; i < 2; i++) {
-                    int upper, rest;
-                    if (KIND == MXFP4) {
-                        upper = select4(part, of[0][2 * i], of[1][2 * i], of[2][2 * i], of[3][2 * i]);
-                        rest = select4(part, of[0][2 * i + 1], of[1][2 * i + 1], of[2][2 * i + 1], of[3][2 * i + 1]);
-                    } else {
-                        upper = part & 2 ? of[2 * g + 1][2 * i] : of[2 * g][2 * i];
-                        rest = part & 2 ? of[2 * g + 1][2 * i + 1] : of[2 * g][2 * i + 1];
-                    }
-                    const u32 code = lds8(scales_at + (line + 8 * i) * (SEGMENTS * GROUPS) + segment * GROUPS + group);
-                    const float size = KIND == MXFP4
-                        ? __uint_as_float(code << 23)  // 2^(code - 127)
-                        : __uint_as_float((code & 127) << 20) * 1329227995784915872903807060280344576.0f;  // e4m3
-                    (i ? high : low) += (float)(upper * 256 + rest - bias) * (size * unit);
-                }
-            }
         }
     }
     if (KIND == INT4) {
         const int segment = member * WARP_SEGMENTS + part, group = before + segment;
         const float unit = block.unit[input.base + group];
-        const int bias = block.input_sum[8 * input.base + group];
+        const int bias = block.input_sum[input.base + group];
 #pragma unroll
         for (int i = 0; i < 2; i++) {
             const int row = line + 8 * i;
@@ -550,22 +464,22 @@ __device__ __forceinline__ void product(const Phase& p, Ring& ring, int index) {
     const bool normed = p.norm;
     const int k = (int)p.k, n = (int)p.n, width = (int)row_bytes<KIND>(k), step = p.gated ? ROWS / 2 : ROWS, by = step * gridDim.x;
     const int first = p.first() * step;
-    // A block without a tile must not poll: its input may have been overwritten by later phases.
-    const Input input = {ring.inputs_at() + (u32)p.input_at, p.early ? NARROW : 0};
-    sync_workers();  // All warps have finished with the last phase's input.
-    if (first < n) {
-        Groups<2> mine = {(int)p.early + warp, WARPS, k / 128};
+    const int chunks = width / CHUNK, teams = min(chunks, TEAMS), tiles = first < n ? (n - first + by - 1) / by : 0;
+    // The team's own stages: every fourth one of those of all tiles.
+    int tile = 0, chunk = team;
+    ring.skip(team);
+    while (chunk >= chunks) chunk -= chunks, tile++;
+    const Input input = {ring.inputs_at() + (u32)p.input_at, p.early ? 2 * NARROW : index % 2 * NARROW};
+    // The room of a narrow input was that of the phase before the last, which all warps have left.
+    if (p.early) wait_barrier(shared_at(&block.input_free), ring.wide_inputs & 1 ^ 1);
+    if (first < n) {  // A block without a tile must not poll: its input may have been overwritten by later phases.
+        Groups<NARROW / WARPS> mine = {(int)p.early + warp, WARPS, k / 128};
         mine.load(p);
         const float squares = mine.store<KIND>(p, input);
         if (normed) keep_squares(index, warp, squares);
     }
     if (p.early) wait_barrier(shared_at(&block.prepared), ring.wide_inputs & 1);
     sync_workers();
-    const int chunks = width / CHUNK, teams = min(chunks, TEAMS), tiles = first < n ? (n - first + by - 1) / by : 0;
-    // The team's own stages: every fourth one, of each tile those at team, team + 4, ... after the first stage of all tiles.
-    int tile = 0, chunk = team;
-    ring.skip(team);
-    while (chunk >= chunks) chunk -= chunks, tile++;
     float low = 0, high = 0, c[2][4] = {};
     while (tile < tiles) {
         wait_barrier(ring.loaded(), ring.parity);
@@ -581,9 +495,11 @@ __device__ __forceinline__ void product(const Phase& p, Ring& ring, int index) {
 #pragma unroll
             for (int i = 0; i < 4; i++) c[0][i] = c[1][i] = 0;
         }
-        if (KIND >= INT4) {
-            low += __shfl_xor_sync(~0u, low, 1), high += __shfl_xor_sync(~0u, high, 1);
-            low += __shfl_xor_sync(~0u, low, 2), high += __shfl_xor_sync(~0u, high, 2);
+        if (KIND == INT4) {
+            // Lanes of odd parts add up the upper rows, the others the lower ones.
+            const float other = __shfl_xor_sync(~0u, part & 1 ? low : high, 1);
+            low = high = (part & 1 ? high : low) + other;
+            low = high = low + __shfl_xor_sync(~0u, low, 2);
         }
         const u32 slot = (ring.tiles + tile) % TILES;
         wait_barrier(shared_at(block.taken + slot), (ring.tiles + tile) / TILES & 1 ^ 1);
@@ -607,7 +523,7 @@ __device__ __forceinline__ void product(const Phase& p, Ring& ring, int index) {
 template <int KIND>
 __device__ __forceinline__ void prepare_early(const Phase& p, const Ring& ring, int index) {
     const int preparer = (threadIdx.x >> 5) - (WARPS + OTHERS - PREPARERS), step = p.gated ? ROWS / 2 : ROWS, early = (int)p.early;
-    const Input input = {ring.inputs_at() + (u32)p.input_at, NARROW};
+    const Input input = {ring.inputs_at() + (u32)p.input_at, 2 * NARROW};
     wait_barrier(shared_at(&block.input_free), ring.wide_inputs & 1 ^ 1);
     float squares = 0;
     if (p.first() * step < p.n) {
@@ -633,10 +549,8 @@ __device__ __forceinline__ u32 finish(const Phase& p, int index, u32 tiles) {
     const int step = gated ? ROWS / 2 : ROWS, chunks = (kind == BF16 ? 2 * k : kind < INT4 ? k : k / 2) / CHUNK, teams = min(chunks, TEAMS);
     const u16* embedding = p.residual_from < 0 ? block.row : nullptr;
     const u32 tag = block.tag(index), residual_tag = block.tag(p.residual_from);
-    const float inverse = 1.0f / k, eps = __uint_as_float((u32)p.eps);
-    // The table's largest value of four-bit floats is 6 times the scale of the tensor, 12 here.
-    const float whole = kind > INT4 ? ((const float*)p.zero)[14] / 12.0f : 1.0f;
-    float next_size = whole;
+    float inverse = 0;  // of the norm of the input
+    float next_size = 1;
     u32 next_added = 0;
     // Row scale and residual, a tile ahead. With a gate an output has two rows, 8 apart in the tile and n apart in the matrix.
     const auto load = [&](int out) {
@@ -644,8 +558,8 @@ __device__ __forceinline__ u32 finish(const Phase& p, int index, u32 tiles) {
         if (lane < step && out + lane < n && p.residual)
             next_added = embedding ? __ldg(embedding + out + lane) << 16 | residual_tag : load_word(p.residual + out + lane);
     };
-    int begins = 0;  // the team with the tile's first stage
     load(p.first() * step);
+    int begins = 0;  // the team with the tile's first stage
     for (int out = p.first() * step; out < n; out += step * gridDim.x, tiles++) {
         const bool writes = lane < step && out + lane < n, adds = writes && p.residual;
         float size = next_size;
@@ -660,12 +574,14 @@ __device__ __forceinline__ u32 finish(const Phase& p, int index, u32 tiles) {
         __syncwarp();
         if (lane == 0) arrive(shared_at(block.taken + slot));
         total += __shfl_xor_sync(~0u, total, ROWS);
-        if (p.norm) {
+        if (p.norm && inverse == 0) {
+            // All is known of the input once a tile is done.
             float squares = lane < (p.early ? WARPS + PREPARERS : WARPS) ? block.squares[index & 1][lane] : 0;
 #pragma unroll
             for (int by = 16; by; by /= 2) squares += __shfl_xor_sync(~0u, squares, by);
-            size *= rsqrtf(squares * inverse + eps);
+            inverse = rsqrtf(__fdividef(squares, k) + __uint_as_float((u32)p.eps));
         }
+        if (p.norm) size *= inverse;
         total *= size;
         const float up = __shfl_down_sync(~0u, total, 8);
         if (gated) total = __fdividef(total, 1.0f + __expf(-total)) * up;
@@ -687,8 +603,7 @@ __device__ __forceinline__ u32 element(u32 first, u32 second, int token, int d) 
 // Attention of one part of a head's cache. Every warp computes the scores of 8 of 128 tokens at a time, and then with all
 // scores 8 elements of the result. So the weights of tokens are computed by every warp, and stay in registers.
 __device__ __forceinline__ void attention(const Phase& p, Ring& ring, int index, int here, const u16* table, int rope) {
-    constexpr int BOTH = 2 * TOKENS, SCORE_ROW = (BOTH + 8) * 4;
-    const u32 queries = ring.inputs_at(), scores = queries + QUERIES * HEAD * 2;
+    const u32 queries = shared_at(block.queries), scores = shared_at(block.scores);
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3;
     const int heads = (int)p.n, tokens = (int)p.k, group = (int)p.gated, splits = (int)p.splits, each = (int)p.each;
     const int item = p.first(), head = item / splits, split = item % splits, first = split * each, end = min(first + each, tokens / BOTH);
@@ -718,12 +633,14 @@ __device__ __forceinline__ void attention(const Phase& p, Ring& ring, int index,
             value_pair = __byte_perm(low[2], high[2], 0x7632);
         }
     }
-    sync_workers();  // All warps have finished with the last phase's input.
     if (works) {
         // In the order of mma fragments.
         const u32 at = queries + h * (HEAD * 2) + d / 32 * 64 + d % 8 / 2 * 16 + d % 32 / 8 * 4 + d % 2 * 2;
         sts16(at, query_pair), sts16(at + HEAD, query_pair >> 16);
     }
+    const int row = head * group;
+    const u32 tag = block.tag(index);
+    uint2 *sums = p.part, *pairs = sums + heads * group * splits * HEAD;  // largest score and sum of weights
     float o[4] = {}, top = minus, weight = 0;
     for (int chunk = first; works && chunk < end; chunk++) {
         u32 stage[4], freed[4];
@@ -734,17 +651,12 @@ __device__ __forceinline__ void attention(const Phase& p, Ring& ring, int index,
             ring.next();
         }
         if (own && here / BOTH == chunk) {
-            // The new token's key and value: into the cache, and into the copy in shared memory, which has stale ones.
+            // The copy in shared memory has stale ones of the new token.
             const int token = here % BOTH;
-            const long long place = ((long long)head * tokens + here) * HEAD + d;
-            u16 *key = p.keys + place, *value = p.values + place;
-            key[0] = (u16)key_pair, key[HEAD / 2] = (u16)(key_pair >> 16);
-            value[0] = (u16)value_pair, value[HEAD / 2] = (u16)(value_pair >> 16);
             sts16(element(stage[0], stage[1], token, d), key_pair);
             sts16(element(stage[0], stage[1], token, d + HEAD / 2), key_pair >> 16);
             sts16(element(stage[2], stage[3], token, d), value_pair);
             sts16(element(stage[2], stage[3], token, d + HEAD / 2), value_pair >> 16);
-            asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
         }
         sync_workers();
         float s[4] = {};
@@ -755,14 +667,14 @@ __device__ __forceinline__ void attention(const Phase& p, Ring& ring, int index,
             mma_bf16(s, q4.x, 0, q4.y, 0, k4.x, k4.y);
             mma_bf16(s, q4.z, 0, q4.w, 0, k4.z, k4.w);
         }
-        sts64(scores + line * SCORE_ROW + (8 * warp + 2 * part) * 4, __float_as_uint(s[0]), __float_as_uint(s[1]));
+        sts64(scores + line * SCORE_ROW * 4 + (8 * warp + 2 * part) * 4, __float_as_uint(s[0]), __float_as_uint(s[1]));
         sync_workers();
         // A lane has pairs of tokens, 8 apart, of its line's query: those of its fragments.
         float2 share[BOTH / 8];
         float most = top;
 #pragma unroll
         for (int i = 0; i < BOTH / 8; i++) {
-            share[i] = lds_pair(scores + line * SCORE_ROW + (8 * i + 2 * part) * 4);
+            share[i] = lds_pair(scores + line * SCORE_ROW * 4 + (8 * i + 2 * part) * 4);
             most = fmaxf(most, fmaxf(share[i].x, share[i].y));
         }
         most = fmaxf(most, __shfl_xor_sync(~0u, most, 1)), most = fmaxf(most, __shfl_xor_sync(~0u, most, 2));
@@ -780,6 +692,16 @@ __device__ __forceinline__ void attention(const Phase& p, Ring& ring, int index,
             mma_bf16(o, pairs[0], 0, pairs[1], 0, v4.x, v4.y);
             mma_bf16(o, pairs[2], 0, pairs[3], 0, v4.z, v4.w);
         }
+        if (chunk + 1 == end) {
+            // Publish the partial result.
+            weight += __shfl_xor_sync(~0u, weight, 1), weight += __shfl_xor_sync(~0u, weight, 2);
+            const int place = (row + line) * splits + split;
+            if (line < group)
+                store_volatile(sums + place * HEAD + warp * 8 + part * 2, make_uint4(__float_as_uint(o[0]), tag, __float_as_uint(o[1]), tag));
+            if (line < group && warp == 0 && part == 0)
+                store_volatile(pairs + 2 * place, make_uint4(__float_as_uint(top), tag, __float_as_uint(weight), tag));
+        }
+        if (own) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
         sync_workers();
         if (threadIdx.x < TEAM_WARPS)
 #pragma unroll
@@ -789,17 +711,15 @@ __device__ __forceinline__ void attention(const Phase& p, Ring& ring, int index,
         sync_workers();
         return;
     }
-    // Publish the partial result; then each block of a head combines its share of the outputs from all parts.
-    const u32 tag = block.tag(index);
-    uint2 *sums = p.part, *pairs = sums + heads * group * splits * HEAD;  // largest score and sum of weights
-    weight += __shfl_xor_sync(~0u, weight, 1), weight += __shfl_xor_sync(~0u, weight, 2);
-    const int row = head * group, all = group * HEAD;
-    if (line < group) {
-        const int place = (row + line) * splits + split;
-        store_volatile(sums + place * HEAD + warp * 8 + part * 2, make_uint4(__float_as_uint(o[0]), tag, __float_as_uint(o[1]), tag));
-        if (warp == 0 && part == 0)
-            store_volatile(pairs + 2 * place, make_uint4(__float_as_uint(top), tag, __float_as_uint(weight), tag));
+    if (own) {
+        // The new token's key and value into the cache.
+        const long long place = ((long long)head * tokens + here) * HEAD + d;
+        u16 *key = p.keys + place, *value = p.values + place;
+        key[0] = (u16)key_pair, key[HEAD / 2] = (u16)(key_pair >> 16);
+        value[0] = (u16)value_pair, value[HEAD / 2] = (u16)(value_pair >> 16);
     }
+    // Each block of a head combines its share of the outputs from all parts.
+    const int all = group * HEAD;
     const int together = splits > 16 ? 32 : splits > 8 ? 16 : 8, last = (split + 1) * all / splits;  // lanes of an output
     for (int base = split * all / splits + warp * (32 / together); base < last; base += WARPS * (32 / together)) {
         const int i = base + lane / together, query = row + i / HEAD;
@@ -855,7 +775,7 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
             Phase later;
             later.read(phases + min(i + 2, count - 1));
             asm volatile("prefetch.tensormap [%0];" :: "l"(next.w) : "memory");
-            if (next.kind >= INT4) asm volatile("prefetch.tensormap [%0];" :: "l"(next.scale) : "memory");
+            if (next.kind >= INT4) asm volatile("prefetch.tensormap [%0];" :: "l"(next.scale) : "memory");  // or of values
             if (next.kind == INT4) asm volatile("prefetch.tensormap [%0];" :: "l"(next.zero) : "memory");
             switch (p.kind) {
                 case ATTENTION: load_cache(p, loader); break;
