@@ -154,6 +154,10 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         ):  # fmt: skip
             # "The Radeon has 16 GB": not the GeForce before it.
             about = replace(about, sure=False)
+        called = CUES["other_name"].match(words) if about is not None else None
+        if about is not None and called and all(t.start >= called.end() for t in scan(words)):
+            # "The TX2 rose to 256 cores": of what is not called so before.
+            about = replace(about, sure=False)
         if about is not None and CUES["another_chip"].search(words) and (
             {"chip"} == {t.field or t.kind for t in scan(words) if t.kind in ("gpu", "name")}
         ):  # fmt: skip
