@@ -73,7 +73,11 @@ class Sentence:
         self.compared = {g.start for g in self.gpus if self.before("compared", g.start)}
         self.related = {
             g.start for g in self.gpus if g.count == 1
-            and (self.before("related", g.start) or CUES["relative"].match(text, g.end))
+            and (
+                self.before("related", g.start)
+                or CUES["relative"].match(text, g.end)
+                or (g.start in self.compared and CUES["then_lists"].match(text, g.end))
+            )
         }  # fmt: skip
         self.uncompared = [g for g in self.gpus if g.start not in self.compared | self.related]
         title = f"{scope.title} {scope.opening}"
@@ -138,7 +142,8 @@ class Sentence:
         for place, token in enumerate(self.tokens):
             if token.kind == "gpu":
                 # "**A4000.** Half of an A6000: 16 GB, 140 W" lists what the text speaks of.
-                head, end = None if about and self.before("likened", token.start) else token, token.end
+                likened = token.start in self.related or (about and self.before("likened", token.start))
+                head, end = None if likened else token, token.end
             elif head is not None and (
                 (end > head.end or text[end : token.start] != " and ")
                 and CUES["listing" if end > head.end else "list_begins"].fullmatch(text, end, token.start)
