@@ -139,7 +139,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     """Every claim of a paragraph; last, what it spoke of in the end."""
     about = text.scope.about
     topic: str | None = None
-    asked, counting, cached = "", "", False
+    asked, counting, cached, formats = "", "", False, list[str]()
     able: str | None = None
     leaked = text.scope.leaked or title_says("leaked", text.scope.title)
     # The GPUs named so far: where these are one of each maker, "AMD" and "the GeForce" stand for them.
@@ -166,6 +166,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         about = _chip_led(words, about) or about
         sentence = _Choice(words, about, topic, text.scope, tuple(rivals.values()))
         sentence.asked, sentence.counting = asked, counting
+        sentence.formats_said = formats = sentence.formats_named or formats
         rivals |= {ids: one for one in sentence.subjects.values() if (ids := one.gpu_ids)}
         near = text.text[max(0, start - 2 * STRETCH) : end]
         sentence.of_model = CUES["language_model"].search(near) is not None
@@ -280,8 +281,10 @@ class _Choice(Sentence):
         self.topic = topic
         # The field that the sentence before asks for.
         self.asked = ""
-        # What the sentences before counted last.
+        # What the sentences before counted last, and the formats that they named last.
         self.counting = ""
+        self.formats_said: list[str] = []
+        self.rivals = rivals
         # Whether it or the words before it name a language model, whose size a value may be.
         self.of_model = self.of_measured = False
         # Whether it or the sentence before it names the L2 cache, and no other one.
@@ -889,6 +892,12 @@ class _Choice(Sentence):
         carried = pronoun is not None and all(g.start >= token.end for g in self.gpus)
         if (not own and owner is self.about and others and not carried) or best.owned > FAR or owner.several:
             return False
+        named_before = (one for one in self.rivals if one.gpu_ids != owner.gpu_ids and not one.several)
+        if not self.gpus and owner is self.about and not (self.goes_on or CUES["about_it"].match(self.text)) and (
+            any(is_known(one, best.reading) for one in named_before)
+        ):  # fmt: skip
+            # "From a 4090 the 5090 is a step. 16,384 cores are enough": of another one that was named.
+            return False
         # Behind a turn ("4.8 TB/s vs 3.35 TB/s") another GPU is meant that the sentence does not name.
         since = CUES["aside"].sub("", self.between(own[-1].end, token.start + 1)) if own else ""
         # "The A10 came in 2021; it has 24 GB"; of one GPU alone a sentence may go on behind any semicolon.
@@ -1045,6 +1054,7 @@ FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
         s.changed.get(t.start) is False for t in s.tokens[max(0, v.place - 1) : v.place + 1]),
     "more families than GPUs": lambda s, v: len({t.name for t in s.architectures}) > max(1, len(s.gpus)),
     "behind a plus": lambda s, v: v.held and s.text[: v.held.start].rstrip()[-1:] == "+",
+    "one of several formats": lambda s, v: not s.formats_named and len(s.formats_said) > 1,
     "other architecture": lambda s, v: s.is_of_other(s.owned[v.place][0], v.token),
     "CUDA of others": lambda s, v: "cuda" in s.around(v.token).lower() and all(
         catalog.get(gpu_id).vendor != "NVIDIA" for gpu_id in s.owned[v.place][0].gpu_ids),
