@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from gpuwise.checks import network_in
 from gpuwise.facts import catalog
-from gpuwise.judge.audit import cells, evidence, grid, words
+from gpuwise.judge.audit import agree, cells, evidence, grid, words
 from gpuwise.judge.audit.abilities import NAMED, abilities
 from gpuwise.judge.audit.cells import NEAR, STARRED, SUMMED, TWICE, WHOLE, Reading, ability_of, mark_near
 from gpuwise.judge.audit.comparisons import comparisons
@@ -155,8 +155,12 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             # "The Radeon has 16 GB": not the GeForce before it.
             about = replace(about, sure=False)
         called = CUES["other_name"].match(words) if about is not None else None
-        if about is not None and called and all(t.start >= called.end() for t in scan(words)):
-            # "The TX2 rose to 256 cores": of what is not called so before.
+        laptops = about is not None and CUES["of_laptops"].search(words) and "desktop" not in words.lower()
+        if about is not None and (
+            (called and all(t.start >= called.end() for t in scan(words)))
+            or (laptops and not any("laptop" in i for i in about.gpu_ids))
+        ):  # fmt: skip
+            # "The TX2 rose to 256 cores", "In notebooks it has 16 GB": of what is not called so before.
             about = replace(about, sure=False)
         if about is not None and CUES["another_chip"].search(words) and (
             {"chip"} == {t.field or t.kind for t in scan(words) if t.kind in ("gpu", "name")}
@@ -892,18 +896,22 @@ class _Choice(Sentence):
         carried = pronoun is not None and all(g.start >= token.end for g in self.gpus)
         if (not own and owner is self.about and others and not carried) or best.owned > FAR or owner.several:
             return False
-        named_before = (one for one in self.rivals if one.gpu_ids != owner.gpu_ids and not one.several)
-        if not self.gpus and owner is self.about and not (self.goes_on or CUES["about_it"].match(self.text)) and (
-            any(is_known(one, best.reading) for one in named_before)
-        ):  # fmt: skip
-            # "From a 4090 the 5090 is a step. 16,384 cores are enough": of another one that was named.
-            return False
         # Behind a turn ("4.8 TB/s vs 3.35 TB/s") another GPU is meant that the sentence does not name.
         since = CUES["aside"].sub("", self.between(own[-1].end, token.start + 1)) if own else ""
         # "The A10 came in 2021; it has 24 GB"; of one GPU alone a sentence may go on behind any semicolon.
         one = len({g.gpu_ids for g in self.gpus}) == 1
         # A list may name the chip of another one: "The K80? Two GK210 chips with 12 GB each".
         vouched = field != "chip" and self.is_vouched(place, owner)
+        goes_on = vouched or self.gpus or self.goes_on or CUES["about_it"].match(self.text)
+        if owner is self.about and not goes_on:
+            # "From a 4090 the 5090 is a step. 16,384 cores are enough": of another one that was named;
+            # "The successor has 24 GB": or that is near it in the range.
+            near = {i for one in self.rivals for i in one.gpu_ids}
+            if self.of_own_subject:
+                near |= {i for its in owner.gpu_ids for of in (agree.family, agree.next_to) for i in of(its)}
+            others, values = near - {*owner.gpu_ids}, best.reading.values
+            if any(evidence.supports(i, field, one) for i in others for one in values):
+                return False
         since = re.sub(r";" if one else r";(?= (?:it|its)\b)", ",", since)
         if not vouched and place not in self.listed and CUES["turn"].search(since):
             return False

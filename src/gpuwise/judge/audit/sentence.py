@@ -142,7 +142,9 @@ class Sentence:
         for place, token in enumerate(self.tokens):
             if token.kind == "gpu":
                 # "**A4000.** Half of an A6000: 16 GB, 140 W" lists what the text speaks of.
-                likened = token.start in self.related or (about and self.before("likened", token.start))
+                likened = (about and self.before("likened", token.start)) or (
+                    token.start in self.related and CUES["then_lists"].match(text, token.end)
+                )
                 head, end = None if likened else token, token.end
             elif head is not None and (
                 (end > head.end or text[end : token.start] != " and ")
@@ -419,6 +421,12 @@ class Sentence:
         # "TU116, 1408 shaders, 6GB" lists what a card has.
         lists = first is not None and re.match(r",\s\d", self.text[first.end :]) is not None
         return first is not None and first.field == "chip" and not lists
+
+    @cached_property
+    def of_own_subject(self) -> bool:
+        """Whether it begins with a subject that no name says: "The successor has", "The larger one runs"."""
+        head = CUES["own_subject"].match(self.text)
+        return head is not None and not any(t.kind == "field" and t.start < head.end() for t in self.tokens)
 
     @cached_property
     def goes_on(self) -> bool:
