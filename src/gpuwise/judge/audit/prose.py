@@ -139,7 +139,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     """Every claim of a paragraph; last, what it spoke of in the end."""
     about = text.scope.about
     topic: str | None = None
-    asked, counting, cached, formats = "", "", False, list[str]()
+    asked, counting, cached = "", "", False
+    formats, named_last = list[str](), list[Token]()
     able: str | None = None
     leaked = text.scope.leaked or title_says("leaked", text.scope.title)
     # The GPUs named so far: where these are one of each maker, "AMD" and "the GeForce" stand for them.
@@ -171,6 +172,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         sentence = _Choice(words, about, topic, text.scope, tuple(rivals.values()))
         sentence.asked, sentence.counting = asked, counting
         sentence.formats_said = formats = sentence.formats_named or formats
+        sentence.named_last = named_last = sentence.gpus or named_last
         rivals |= {ids: one for one in sentence.subjects.values() if (ids := one.gpu_ids)}
         near = text.text[max(0, start - 2 * STRETCH) : end]
         sentence.of_model = CUES["language_model"].search(near) is not None
@@ -285,10 +287,10 @@ class _Choice(Sentence):
         self.topic = topic
         # The field that the sentence before asks for.
         self.asked = ""
-        # What the sentences before counted last, and the formats that they named last.
+        # What the sentences before counted last, and the formats and the GPUs that they named last.
         self.counting = ""
         self.formats_said: list[str] = []
-        self.rivals = rivals
+        self.named_last: list[Token] = []
         # Whether it or the words before it name a language model, whose size a value may be.
         self.of_model = self.of_measured = False
         # Whether it or the sentence before it names the L2 cache, and no other one.
@@ -426,7 +428,8 @@ class _Choice(Sentence):
         for one, two in self.of_both:
             of_them = {*claim.gpu_ids} <= {*one.gpu_ids, *two.gpu_ids} and two.end <= start < two.end + LEAD
             alone = of_them and claim.count == 1 and not claim.total and claim.field in FIELDS
-            # "Both use PCIe, but only the A30 has ..."
+            # "Both use PCIe, but only the A30 has ...", "Both are Ada, 24 GB and 48 GB"
+            alone = alone and sum(t.measures == self.tokens[place].measures for t in self.values) < 2
             if alone and not CUES["apart"].search(self.text, two.end, start):
                 return tuple(
                     replace(claim, gpu=g.text, gpu_ids=g.gpu_ids, several=False, of_any=False)
@@ -906,7 +909,7 @@ class _Choice(Sentence):
         if owner is self.about and not goes_on:
             # "From a 4090 the 5090 is a step. 16,384 cores are enough": of another one that was named;
             # "The successor has 24 GB": or that is near it in the range.
-            near = {i for one in self.rivals for i in one.gpu_ids}
+            near = {i for one in self.named_last for i in one.gpu_ids}
             if self.of_own_subject:
                 near |= {i for its in owner.gpu_ids for of in (agree.family, agree.next_to) for i in of(its)}
             others, values = near - {*owner.gpu_ids}, best.reading.values
