@@ -141,7 +141,7 @@ def test_sums_and_what_one_of_several_has(text: str, wrong: list[str]) -> None:
             "The MI355X does 2.5 PFLOPS FP16 and 5 PFLOPS FP8. The MI350X stays at 2.3 PFLOPS.",
             "The MI355X does 5 PFLOPS FP8. The MI350X stays at 2.3 PFLOPS.",
         ),
-        ("The MI300X has 192 GB, 5.3 TB/s. The Hopper die is smaller.", "The MI300X has 192 GB. Its Hopper die is smaller."),
+        ("The MI300X has 192 GB, 5.3 TB/s. The Hopper die is smaller.", "The H100 has 80 GB. Its Ampere die has 80 billion transistors."),
         ("Both L4 and L40S are Ada, 24 GB and 48 GB.", "Both the L4 and the L40S have 40 GB."),
         # Laptops' GPUs in other languages, and beside a desktop's.
         (
