@@ -141,7 +141,10 @@ def test_sums_and_what_one_of_several_has(text: str, wrong: list[str]) -> None:
             "The MI355X does 2.5 PFLOPS FP16 and 5 PFLOPS FP8. The MI350X stays at 2.3 PFLOPS.",
             "The MI355X does 5 PFLOPS FP8. The MI350X stays at 2.3 PFLOPS.",
         ),
-        ("The MI300X has 192 GB, 5.3 TB/s. The Hopper die is smaller.", "The H100 has 80 GB. Its Ampere die has 80 billion transistors."),
+        (
+            "The MI300X has 192 GB, 5.3 TB/s. The Hopper die is smaller.",
+            "The H100 has 80 GB. Its Ampere die has 80 billion transistors.",
+        ),
         ("Both L4 and L40S are Ada, 24 GB and 48 GB.", "Both the L4 and the L40S have 40 GB."),
         # Laptops' GPUs in other languages, and beside a desktop's.
         (
@@ -152,9 +155,9 @@ def test_sums_and_what_one_of_several_has(text: str, wrong: list[str]) -> None:
         ("The notebook 4090 uses AD103; the RTX 4090 on the desktop is large.", "The RTX 4090 uses AD103."),
         ("The RTX 4090 has 24 GB. In notebooks it has 16 GB.", "The RTX 4090 has 16 GB."),
         # A precision by its name in other languages.
-        ("L'A100 est annoncée à 312 TFLOPS FP16. En double précision, 9,7 TFLOPS.", "L'A100 : 97 TFLOPS FP16."),
+        ("L'A100 : 312 TFLOPS FP16. En double précision, 9,7 TFLOPS.", "L'A100 : 97 TFLOPS FP16."),
     ],
-)  # fmt: skip
+)
 def test_a_subject_that_no_name_settles_accuses_nobody(open_: str, plain: str) -> None:
     assert accused(open_) == []
     assert accused(plain) != []

@@ -912,8 +912,8 @@ class _Choice(Sentence):
             near = {i for one in self.named_last for i in one.gpu_ids}
             if self.of_own_subject:
                 near |= {i for its in owner.gpu_ids for of in (agree.family, agree.next_to) for i in of(its)}
-            others, values = near - {*owner.gpu_ids}, best.reading.values
-            if any(evidence.supports(i, field, one) for i in others for one in values):
+            near -= {*owner.gpu_ids}
+            if any(evidence.supports(i, field, one) for i in near for one in best.reading.values):
                 return False
         since = re.sub(r";" if one else r";(?= (?:it|its)\b)", ",", since)
         if not vouched and place not in self.listed and CUES["turn"].search(since):
