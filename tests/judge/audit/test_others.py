@@ -132,7 +132,7 @@ def test_sums_and_what_one_of_several_has(text: str, wrong: list[str]) -> None:
         ("The H100 SXM is old. Hopper's refresh has 4.8 TB/s.", "The H100 SXM is old. There are 4.8 TB/s."),
         ("La RTX 4090 a 24 Go. Sa sœur apporte 1 792 Go/s.", "La RTX 4090 a 24 Go. Elle a 1 792 Go/s."),
         ("The RTX 3060 12GB has 360 GB/s, the 8GB has less.", "The RTX 3060 12GB has 8GB of memory."),
-        ("The GTX 1060 6GB is old; 3GB: 1,152 cores.", "The GTX 1060 6GB is old; 1,152 cores."),
+        ("The GTX 1060 6GB is old; the 3GB has fewer cores.", "The GTX 1060 6GB has 3GB of memory."),
         # One that was named beside it has the figure.
         (
             "Coming from a 3080: the RTX 4080 has 1.3 times the bandwidth. Or keep it; 8,704 cores do.",

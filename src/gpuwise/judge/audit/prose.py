@@ -150,24 +150,20 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         if about is None and not scan(words) and not NAMED.search(words):
             asked = ""
             continue
-        if about is not None and about.sure and (brand := CUES["brand"].search(words)) and (
-            not any(str(catalog.get(i).vendor).lower() == BRANDS[brand[0].lower()] for i in about.gpu_ids)
-        ):  # fmt: skip
-            # "The Radeon has 16 GB": not the GeForce before it.
-            about = replace(about, sure=False)
-        called = CUES["other_name"].match(words) if about is not None else None
-        laptops = about is not None and CUES["of_laptops"].search(words) and "desktop" not in words.lower()
-        if about is not None and (
-            (called and all(t.start >= called.end() for t in scan(words)))
-            or (laptops and not any("laptop" in i for i in about.gpu_ids))
-        ):  # fmt: skip
-            # "The TX2 rose to 256 cores", "In notebooks it has 16 GB": of what is not called so before.
-            about = replace(about, sure=False)
-        if about is not None and CUES["another_chip"].search(words) and (
-            {"chip"} == {t.field or t.kind for t in scan(words) if t.kind in ("gpu", "name")}
-        ):  # fmt: skip
-            # "The next chip is the Navi 22. It has 40 units": not the card of before.
-            about = replace(about, sure=False)
+        if about is not None and about.sure:
+            # "The Radeon has 16 GB" behind a GeForce, "The TX2 rose to 256 cores", "In notebooks it has
+            # 16 GB", "The next chip is the Navi 22. It has 40 units": not the card of before.
+            typed, ids = scan(words), about.gpu_ids
+            brand, called = CUES["brand"].search(words), CUES["other_name"].match(words)
+            chips = {t.field or t.kind for t in typed if t.kind in ("gpu", "name")} == {"chip"}
+            laptops = "desktop" not in words.lower() and CUES["of_laptops"].search(words)
+            not_it = (
+                (brand and BRANDS[brand[0].lower()] not in {str(catalog.get(i).vendor).lower() for i in ids})
+                or (called and all(t.start >= called.end() for t in typed))
+                or (laptops and not any("laptop" in i for i in ids))
+                or (chips and CUES["another_chip"].search(words))
+            )
+            about = replace(about, sure=not not_it)
         about = _chip_led(words, about) or about
         sentence = _Choice(words, about, topic, text.scope, tuple(rivals.values()))
         sentence.asked, sentence.counting = asked, counting
