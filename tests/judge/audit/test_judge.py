@@ -309,6 +309,17 @@ def test_what_is_read_right_however_wrong_it_is(text: str, wrong: list[tuple[str
             "other variant",
         ),
         ("The A100 PCIe 80GB moves 900 GB/s and draws 300 W.", "neighbour's row copied"),
+        # A name or a year that another GPU of the text has, however far away; that of a variant comes first.
+        (
+            "| GPU | Memory |\n|-|-|\n| RTX 3090 | GDDR6X |\n| L4 | GDDR6 |\n| T4 | GDDR6X |",
+            "neighbour's row copied",
+        ),
+        ("- GTX 1080 - launched in 2018, 8 GB\n- GTX 1080 Ti - March 2017, 11 GB", "wrong value"),
+        ("- GTX 1070 - launched in 2019, 8 GB\n- GTX 1650 - April 2019, 4 GB", "neighbour's row copied"),
+        ("# A100 SXM 40GB\n\n- Memory type: HBM2e\n- Memory: 40 GB", "other variant"),
+        # What the desktop's card, or the plain version of a faster module, has is a variant's.
+        ("The RTX 5080 Laptop has 10,752 cores and 16 GB.", "other variant"),
+        ("The Jetson Orin Nano Super has 68 GB/s and 1,024 cores.", "other variant"),
         ("The Titan RTX has 4,608 CUDA cores. The RTX 2080 Ti has 4,608 CUDA cores.", "full die for product"),
         # The next product of the line stands beside it in no text, and is taken for it.
         ("The M3 Max has 128 GB and moves 546 GB/s.", "neighbour's row copied"),

@@ -182,7 +182,9 @@ def is_copied(field: str, values: tuple[Number | str, ...], other: str) -> bool:
     return any(
         known.value == mine.value or equal(known.value, mine.value)
         if isinstance(mine, Number) and not isinstance(known.value, str)
-        else word(field, str(known.value)) == word(field, str(mine))
+        # "2017" is the year of a card of March 2017.
+        else word(field, str(known.value)[: len(str(mine)) if field == "launch" else None])
+        == word(field, str(mine))
         for known in evidence.of(other, field) for mine in values
     )  # fmt: skip
 
@@ -285,5 +287,5 @@ def _alike(pattern: str) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = defaultdict(list)
     for spec in catalog.all_gpus():
         match = re.match(pattern, spec.id)
-        found[match[1] if match else product(spec.id)].append(spec.id)
+        found[match[1] if match else product(spec.id).removesuffix("-super")].append(spec.id)
     return {gpu_id: tuple(ids) for ids in found.values() for gpu_id in ids}

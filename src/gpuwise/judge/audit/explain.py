@@ -28,9 +28,8 @@ UNTELLING = frozenset({"wrong value", "internal contradiction"})
 OTHER_FORMAT = "this is its rate in another format"
 NEIGHBOUR: Kind = "neighbour's row copied"
 # Fields that say little about which variant a row speaks of.
-SHARED = frozenset(
-    {"launch", "architecture", "chip", "memory_type", "process_nm", "slots", "pcie_generation", "transistors"}
-)
+OF_NAME = frozenset({"launch", "architecture", "chip", "memory_type"})
+SHARED = OF_NAME | {"process_nm", "slots", "pcie_generation", "transistors"}
 # A figure of more products than that points to none of them: 16 GB, 250 W, GDDR6.
 FEW = 12
 # Fields of one GPU and no other that make a text its sheet.
@@ -116,14 +115,17 @@ class Around:
             [other for i in claim.gpu_ids for other in of(i) if other in having]
             for of in (agree.family, agree.next_to)
         )  # fmt: skip
-        # What many products have points to none but those that stand beside it, or a step away in the text.
+        # What many products have points to none but those that stand beside it, or a step away in the text; a
+        # name, such as that of a memory type, to any in the text.
         common = len({*map(agree.product, having)}) > FEW
-        near = {*steps, *self.beside(claim)} if common else having
+        near = {*steps, *self.beside(claim)} if common and claim.field not in OF_NAME else having
         beside = [i for i in self.gpus if i in near & having and i not in siblings]
+        own = {*map(agree.product, claim.gpu_ids)}
+        close = [i for i in siblings if agree.product(i) in own and catalog.get(i).text("form") != "laptop"]
         if kind == "internal contradiction":
             beside, steps = [], []
         found: tuple[tuple[Kind, Sequence[str]], ...] = (
-            ("other variant", [i for i in siblings if i in self.gpus]), (NEIGHBOUR, beside),
+            ("other variant", [i for i in siblings if i in {*self.gpus, *close}]), (NEIGHBOUR, beside),
             ("other variant", siblings), (NEIGHBOUR, [] if common else steps),
         )  # fmt: skip
         kind, others = next(((one, others) for one, others in found if others), (kind, ()))
@@ -258,12 +260,15 @@ def mechanism(claim: Claim) -> Explained | None:
         clocks = [k.value for gpu_id in claim.gpu_ids for k in evidence.of(gpu_id, other)]
         if any(same(claim, mine, value) for value in clocks for mine in claim.values):
             return "base as boost", f"this is the {other[:-3]} clock"
-    for gpu_id in claim.gpu_ids:
-        die = catalog.chips().get(catalog.get(gpu_id).text("chip") or "")
-        if die is not None and (count := die.whole(field)) and states(claim, float(count)):
-            return "full die for product", f"the whole {die.chip} die has that many; the product uses fewer"
     siblings = dict.fromkeys(other for gpu_id in claim.gpu_ids for other in agree.family(gpu_id))
     own = {*map(agree.product, claim.gpu_ids)}
+    for gpu_id in claim.gpu_ids:
+        die = catalog.chips().get(catalog.get(gpu_id).text("chip") or "")
+        count = die.whole(field) if die is not None else None
+        # What a variant of just this name has is that one's: the desktop's card has all of the laptop's chip.
+        named = (k.value for i in siblings if agree.product(i) in own for k in evidence.of(i, field))
+        if die is not None and count and states(claim, float(count)) and count not in named:
+            return "full die for product", f"the whole {die.chip} die has that many; the product uses fewer"
     for other in sorted(siblings, key=lambda other: agree.product(other) not in own):
         laptop = field in SHARED and catalog.get(other).text("form") == "laptop"
         peaks = evidence.of(other, field) if peak and not claim.sparse else ()

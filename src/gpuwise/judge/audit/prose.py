@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from gpuwise.checks import network_in
 from gpuwise.facts import catalog
-from gpuwise.judge.audit import cells, evidence, grid, words
+from gpuwise.judge.audit import agree, cells, evidence, grid, words
 from gpuwise.judge.audit.abilities import NAMED, abilities
 from gpuwise.judge.audit.cells import NEAR, STARRED, SUMMED, TWICE, WHOLE, Reading, ability_of, mark_near
 from gpuwise.judge.audit.comparisons import comparisons
@@ -140,6 +140,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     about = text.scope.about
     topic: str | None = None
     asked, counting, cached = "", "", False
+    formats, named_last = list[str](), list[Token]()
     able: str | None = None
     leaked = text.scope.leaked or title_says("leaked", text.scope.title)
     # The GPUs named so far: where these are one of each maker, "AMD" and "the GeForce" stand for them.
@@ -149,19 +150,25 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         if about is None and not scan(words) and not NAMED.search(words):
             asked = ""
             continue
-        if about is not None and about.sure and (brand := CUES["brand"].search(words)) and (
-            not any(str(catalog.get(i).vendor).lower() == BRANDS[brand[0].lower()] for i in about.gpu_ids)
-        ):  # fmt: skip
-            # "The Radeon has 16 GB": not the GeForce before it.
-            about = replace(about, sure=False)
-        if about is not None and CUES["another_chip"].search(words) and (
-            {"chip"} == {t.field or t.kind for t in scan(words) if t.kind in ("gpu", "name")}
-        ):  # fmt: skip
-            # "The next chip is the Navi 22. It has 40 units": not the card of before.
-            about = replace(about, sure=False)
+        if about is not None and about.sure:
+            # "The Radeon has 16 GB" behind a GeForce, "The TX2 rose to 256 cores", "In notebooks it has
+            # 16 GB", "The next chip is the Navi 22. It has 40 units": not the card of before.
+            typed, ids = scan(words), about.gpu_ids
+            brand, called = CUES["brand"].search(words), CUES["other_name"].match(words)
+            chips = {t.field or t.kind for t in typed if t.kind in ("gpu", "name")} == {"chip"}
+            laptops = "desktop" not in words.lower() and CUES["of_laptops"].search(words)
+            not_it = (
+                (brand and BRANDS[brand[0].lower()] not in {str(catalog.get(i).vendor).lower() for i in ids})
+                or (called and all(t.start >= called.end() for t in typed))
+                or (laptops and not any("laptop" in i for i in ids))
+                or (chips and CUES["another_chip"].search(words))
+            )
+            about = replace(about, sure=not not_it)
         about = _chip_led(words, about) or about
         sentence = _Choice(words, about, topic, text.scope, tuple(rivals.values()))
         sentence.asked, sentence.counting = asked, counting
+        sentence.formats_said = formats = sentence.formats_named or formats
+        sentence.named_last = named_last = sentence.gpus or named_last
         rivals |= {ids: one for one in sentence.subjects.values() if (ids := one.gpu_ids)}
         near = text.text[max(0, start - 2 * STRETCH) : end]
         sentence.of_model = CUES["language_model"].search(near) is not None
@@ -276,8 +283,10 @@ class _Choice(Sentence):
         self.topic = topic
         # The field that the sentence before asks for.
         self.asked = ""
-        # What the sentences before counted last.
+        # What the sentences before counted last, and the formats and the GPUs that they named last.
         self.counting = ""
+        self.formats_said: list[str] = []
+        self.named_last: list[Token] = []
         # Whether it or the words before it name a language model, whose size a value may be.
         self.of_model = self.of_measured = False
         # Whether it or the sentence before it names the L2 cache, and no other one.
@@ -415,7 +424,8 @@ class _Choice(Sentence):
         for one, two in self.of_both:
             of_them = {*claim.gpu_ids} <= {*one.gpu_ids, *two.gpu_ids} and two.end <= start < two.end + LEAD
             alone = of_them and claim.count == 1 and not claim.total and claim.field in FIELDS
-            # "Both use PCIe, but only the A30 has ..."
+            # "Both use PCIe, but only the A30 has ...", "Both are Ada, 24 GB and 48 GB"
+            alone = alone and sum(t.measures == self.tokens[place].measures for t in self.values) < 2
             if alone and not CUES["apart"].search(self.text, two.end, start):
                 return tuple(
                     replace(claim, gpu=g.text, gpu_ids=g.gpu_ids, several=False, of_any=False)
@@ -891,6 +901,16 @@ class _Choice(Sentence):
         one = len({g.gpu_ids for g in self.gpus}) == 1
         # A list may name the chip of another one: "The K80? Two GK210 chips with 12 GB each".
         vouched = field != "chip" and self.is_vouched(place, owner)
+        goes_on = vouched or self.gpus or self.goes_on or CUES["about_it"].match(self.text)
+        if owner is self.about and not goes_on:
+            # "From a 4090 the 5090 is a step. 16,384 cores are enough": of another one that was named;
+            # "The successor has 24 GB": or that is near it in the range.
+            near = {i for one in self.named_last for i in one.gpu_ids}
+            if self.of_own_subject:
+                near |= {i for its in owner.gpu_ids for of in (agree.family, agree.next_to) for i in of(its)}
+            near -= {*owner.gpu_ids}
+            if any(evidence.supports(i, field, one) for i in near for one in best.reading.values):
+                return False
         since = re.sub(r";" if one else r";(?= (?:it|its)\b)", ",", since)
         if not vouched and place not in self.listed and CUES["turn"].search(since):
             return False
@@ -1041,6 +1061,7 @@ FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
         s.changed.get(t.start) is False for t in s.tokens[max(0, v.place - 1) : v.place + 1]),
     "more families than GPUs": lambda s, v: len({t.name for t in s.architectures}) > max(1, len(s.gpus)),
     "behind a plus": lambda s, v: v.held and s.text[: v.held.start].rstrip()[-1:] == "+",
+    "one of several formats": lambda s, v: not s.formats_named and len(s.formats_said) > 1,
     "other architecture": lambda s, v: s.is_of_other(s.owned[v.place][0], v.token),
     "CUDA of others": lambda s, v: "cuda" in s.around(v.token).lower() and all(
         catalog.get(gpu_id).vendor != "NVIDIA" for gpu_id in s.owned[v.place][0].gpu_ids),

@@ -73,7 +73,11 @@ class Sentence:
         self.compared = {g.start for g in self.gpus if self.before("compared", g.start)}
         self.related = {
             g.start for g in self.gpus if g.count == 1
-            and (self.before("related", g.start) or CUES["relative"].match(text, g.end))
+            and (
+                self.before("related", g.start)
+                or CUES["relative"].match(text, g.end)
+                or (g.start in self.compared and CUES["then_lists"].match(text, g.end))
+            )
         }  # fmt: skip
         self.uncompared = [g for g in self.gpus if g.start not in self.compared | self.related]
         title = f"{scope.title} {scope.opening}"
@@ -138,7 +142,10 @@ class Sentence:
         for place, token in enumerate(self.tokens):
             if token.kind == "gpu":
                 # "**A4000.** Half of an A6000: 16 GB, 140 W" lists what the text speaks of.
-                head, end = None if about and self.before("likened", token.start) else token, token.end
+                likened = (about and self.before("likened", token.start)) or (
+                    token.start in self.related and CUES["then_lists"].match(text, token.end)
+                )
+                head, end = None if likened else token, token.end
             elif head is not None and (
                 (end > head.end or text[end : token.start] != " and ")
                 and CUES["listing" if end > head.end else "list_begins"].fullmatch(text, end, token.start)
@@ -414,6 +421,15 @@ class Sentence:
         # "TU116, 1408 shaders, 6GB" lists what a card has.
         lists = first is not None and re.match(r",\s\d", self.text[first.end :]) is not None
         return first is not None and first.field == "chip" and not lists
+
+    @cached_property
+    def of_own_subject(self) -> bool:
+        """Whether it begins with a subject that no name says: "The successor has", "The larger one runs"."""
+        # Up to its verb, else up to its first value: "Next up: 24 GB".
+        verb = CUES["own_subject"].match(self.text)
+        end = verb.end() if verb else next((t.start for t in self.tokens if t not in self.architectures), 0)
+        other = verb is not None or CUES["goes_on_with"].search(self.text, 0, end) is None
+        return other and not any(t.kind == "field" and t.start < end for t in self.tokens)
 
     @cached_property
     def goes_on(self) -> bool:

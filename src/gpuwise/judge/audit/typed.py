@@ -115,7 +115,8 @@ def typed(text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subje
             size = CUES["of_size"].match(text, token.end) or cue_before("size_before", text, token.start)
         owner = subject([token]) if size else None
         narrowed = variant(owner, size[1]).gpu_ids if size and owner else token.gpu_ids
-        if laptops and token.kind == "gpu" and (theirs := _laptop(token)):
+        called = laptops or CUES["of_laptops"].search(text, max(0, token.start - 2 * TELEGRAM), token.start)
+        if called and token.kind == "gpu" and (theirs := _laptop(token)):
             narrowed = spoken if set(theirs) >= {*spoken} != set() else (*narrowed, *theirs)
         tokens.append(token if narrowed == token.gpu_ids else replace(token, gpu_ids=narrowed))
     gpus = [t for t in tokens if t.kind == "gpu"]
@@ -147,7 +148,8 @@ def typed(text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subje
 
 def _laptop(gpu: Token) -> tuple[str, ...]:
     """The laptops' GPU that is called like a desktop card."""
-    found = subject_of(f"{gpu.text} Laptop GPU") if re.search(r"[RG]TX", gpu.text) else None
+    name = catalog.get(gpu.gpu_ids[0]).name if gpu.text.isdigit() and gpu.gpu_ids else gpu.text
+    found = subject_of(f"{name} Laptop GPU") if re.search(r"[RG]TX", name) else None
     return tuple(i for i in found.gpu_ids if "laptop" in i and i not in gpu.gpu_ids) if found else ()
 
 
