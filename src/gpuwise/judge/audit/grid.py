@@ -746,9 +746,10 @@ class Grid:
             return replace(label_of(OF_ONE_FIELD[units.pop()]), text=text), True
         if len(likely := single or likely) != 1:
             return None
-        # Only processes are counted in nm; the clock of one may as well be the base clock of the other.
+        # Only processes are counted in nm; the clock of one may as well be the base clock of the other, and
+        # a price today's.
         of = FIELDS[likely[0].fields[0]].dimension
-        if of == "hz":
+        if of in ("hz", "usd"):
             return likely[0], most >= max(LEAST, FIRM * len(cells))
         return likely[0], most > 1 or of == "nm" or not text.isascii()
 
