@@ -137,6 +137,7 @@ class _Walk:
         pair = layout.first_pair(block for block in blocks if isinstance(block, Line))
         self.scope = replace(scope, pair=pair)
         self.headings: dict[int, Subject | None] = {}
+        self.titles: dict[int, str] = {}
         self.recent: Subject | None = None
         # The GPUs that the paragraphs so far have named, by what they may be.
         self.spoken: dict[tuple[str, ...], Subject] = {}
@@ -205,7 +206,11 @@ class _Walk:
         self.recent = None
         pair = layout.side_by_side(text)
         kept = found is None or not named or any(set(found.gpu_ids) & set(p.gpu_ids) for p in self.scope.pair)
-        self.scope = replace(self.scope, title=text, pair=pair or (self.scope.pair if kept else ()))
+        self.titles = {above: title for above, title in self.titles.items() if above < level}
+        section = " | ".join(reversed(self.titles.values()))
+        self.titles[level] = text
+        pair = pair or (self.scope.pair if kept else ())
+        self.scope = replace(self.scope, title=text, section=section, pair=pair)
         # "How many CUDA cores has a 4070?" asks for what the line below it is.
         asked = text
         for gpu in (t for t in reversed(scan(text)) if t.kind == "gpu"):

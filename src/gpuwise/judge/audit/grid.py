@@ -104,6 +104,8 @@ class Scope:
     ordered: bool = False
     """Whether a table above has shown that the columns stand in this order."""
     title: str = ""
+    section: str = ""
+    """The titles above that one, the nearest first."""
     above: str = ""
     """The paragraph above; that with a colon above a list is its opening."""
     opening: str = ""
@@ -528,7 +530,8 @@ class Grid:
                 said = total and CUES["total"].search(placed.label) is not None
                 claim = replace(claim, total=total, sure=claim.sure or (said and sure))
             if claim.field in IN_CONTEXT:
-                context = (placed.label, *self.around(placed), f"{self.scope.title} | {self.scope.above}")
+                above = " | ".join((self.scope.title, self.scope.above, self.scope.section))
+                context = (placed.label, *self.around(placed), above)
                 claim = replace(claim, context=context)
             yield claim
 

@@ -139,7 +139,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     """Every claim of a paragraph; last, what it spoke of in the end."""
     about = text.scope.about
     topic: str | None = None
-    asked, counting, cached = "", "", False
+    asked, counting, cached, speed = "", "", False, ""
     able: str | None = None
     leaked = text.scope.leaked or title_says("leaked", text.scope.title)
     # The GPUs named so far: where these are one of each maker, "AMD" and "the GeForce" stand for them.
@@ -161,7 +161,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             about = replace(about, sure=False)
         about = _chip_led(words, about) or about
         sentence = _Choice(words, about, topic, text.scope, tuple(rivals.values()))
-        sentence.asked, sentence.counting = asked, counting
+        sentence.asked, sentence.counting, sentence.speed = asked, counting, speed
         rivals |= {ids: one for one in sentence.subjects.values() if (ids := one.gpu_ids)}
         near = text.text[max(0, start - 2 * STRETCH) : end]
         sentence.of_model = CUES["language_model"].search(near) is not None
@@ -195,7 +195,11 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
                     # A model that this sentence does not name may be that of the one before.
                     model = CUES["language_model"].search(part) or network_in(part)
                     before = "" if model else text.text[max(0, start - 2 * STRETCH) : start]
-                    context = (part, before, text.scope.opening, text.scope.title)
+                    if token.dimension == "item/s":
+                        sentence.speed = speed = token.text
+                    part = f"{part} {speed}" if token.dimension == "bare" else part
+                    titles = f"{text.scope.title} | {text.scope.section}"
+                    context = (part, before, text.scope.opening, titles)
                     claim = replace(claim, context=context)
                 claim = replace(claim, sentence=start, sure=claim.sure and not (denied or leaked))
                 stated += sentence.each(place, claim)
@@ -282,6 +286,8 @@ class _Choice(Sentence):
         self.of_model = self.of_measured = False
         # Whether it or the sentence before it names the L2 cache, and no other one.
         self.cached = False
+        # The speed that the text before states last: "54 tokens/s on the 4090, on the 3090 48".
+        self.speed = ""
         # By field the place of the last value that was read as one.
         self.last: dict[str, int] = {}
         # By place of a value its owner, and whether that is sure.
@@ -518,6 +524,10 @@ class _Choice(Sentence):
             elif own is None and self.before("rated_at", token.start):
                 # "A TDP of 350"
                 yield LISTED, "power_w"
+            elif own is None and self.speed and self.before("speed_leads", token.start) and (
+                re.match(r"[.,;)]|$| (?:and|on|with)\b", after) and not re.fullmatch(r"20[0-3]\d", token.text)
+            ):  # fmt: skip
+                yield LISTED, "throughput"
             elif own is None and self.asked in COUNTS:
                 yield LISTED, self.asked
             elif re.fullmatch(r"20[0-3]\d", token.text) and (
