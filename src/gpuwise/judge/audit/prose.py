@@ -209,7 +209,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         counting = next((c.field for c in reversed(stated) if c.field in WHOLE), counting)
         line = text.line(start)
         named: Sequence[Token] = sentence.gpus
-        if about is not None and (pronoun := CUES["pronoun"].match(words)):
+        if about is not None and (pronoun := CUES["pronoun"].match(words) or CUES["that_is"].match(words)):
             at, end_at = pronoun.span("it")
             it = Token(kind="gpu", start=at, end=end_at, text=about.text, gpu_ids=about.gpu_ids)
             named = sorted([it, *named], key=lambda g: g.start) if not about.several else named
