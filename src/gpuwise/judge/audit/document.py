@@ -94,6 +94,7 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
         named = {t.field if t.kind == "name" else t.kind for t in scan(block.text)}
         if "chip" in named and "gpu" not in named:
             dies.append(block.line)
+    headed = [b.line for b in blocks if isinstance(b, Heading) and subject_of(b.text) is not None]
     # Where "Intel Arc Pro A40" is named and no NVIDIA A40, the A40 need not be NVIDIA's.
     in_full: dict[str, set[str]] = defaultdict(set)
     for token in (t for text in texts for t in scan(text) if t.kind == "gpu" and " " in t.text):
@@ -114,7 +115,10 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
             yield found
             continue
         at = bisect_right(dies, found.line)
-        near = at > 0 and found.line - dies[at - 1] <= DIE_LINES
+        # A heading with the name of a GPU in between begins that product.
+        begun = bisect_right(headed, found.line)
+        since = max(found.line - DIE_LINES, headed[begun - 1] if begun else 0)
+        near = at > 0 and dies[at - 1] >= since
         whole = near and found.block < GRID and may_be_of_die(found)
         other = in_full.get(found.gpu, {*found.gpu_ids}).isdisjoint(found.gpu_ids)
         yield replace(found, sure=False) if whole or other else found
