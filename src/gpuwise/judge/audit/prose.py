@@ -171,7 +171,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         caches = {t.field for t in sentence.tokens if "cache" in t.text.lower()}
         sentence.cached = cached = caches <= {"l2_bytes"} and (bool(caches) or cached)
         # "Which bus does it have? 192-bit."
-        asked = fields[0] if words.rstrip(' *"').endswith("?") and fields else ""
+        asks = words.rstrip(' *"').endswith("?")
+        asked = fields[0] if asks and fields else "" if asks or sentence.values or sentence.gpus else asked
         # "The unreleased RTX 3070 16 GB": of no product that there is.
         leaked |= CUES["leaked"].search(words) is not None
         denied = (CUES["denied"].match(text.text, end) or CUES["guessed"].search(words)) is not None
@@ -564,6 +565,9 @@ class _Choice(Sentence):
         if dimension == "bytes/s" and re.match(
             r"\W{0,3}(?:\w{1,12} )?(?:bisection|reduction|network)\b", after
         ):
+            return
+        if dimension == "bytes/s" and "link_bytes_per_s" in self.last and CUES["both_ways"].match(after):
+            yield LISTED, "link_bytes_per_s"
             return
         foreign = CUES["not_ours"].match(after)
         own = self.own(place)
