@@ -54,7 +54,8 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
         amount = next(iter(scan(match["amount"])), None) if match["amount"] else None
         of_unit = OF_UNIT.get(amount.dimension) if amount is not None else None
         # The field that it names, or that of its unit, or what is compared: "The memory of the one is".
-        led = re.search(r"\b(?:of|on) (?:the |an? )?$|^in (?:terms of )?(\w+(?: \w+)??),? (?:the )?$", lead, re.I)
+        # "The memory of the A40", "In capacity the A40"
+        led = re.search(r"\b(?:of|on) (?:the |an? )?$|^in (\w+(?: \w+)??),? (?:the )?$", lead, re.I)
         of_subject = label_of(led[1] or lead[-NEAR:]).first if led else None
         named = label_of(match["field"]).first or (label_of(match[0]).first if amount is None else None)
         field = named if named is not None else of_unit

@@ -295,7 +295,7 @@ class _Choice(Sentence):
         self.owned: dict[int, tuple[Subject, bool]] = {}
         # Places of values that are wrong only where they are of none of the GPUs that the text speaks of.
         self.of_any: set[int] = set()
-        # Places of values that are sums over several GPUs.
+        # Starts of rates that are sums over several GPUs.
         self.totals: set[int] = set()
         # Starts of architectures that it surely says of a GPU.
         self.own_architectures: set[int] = set()
@@ -337,7 +337,14 @@ class _Choice(Sentence):
         total |= field == "power_w" and (place in self.listed or self.says("added") is not None) and (
             self.is_summed(place)
         )  # fmt: skip
-        self.totals |= {place} if total else set()
+        last = next((t for t in reversed(self.tokens[:place]) if t.kind == "value"), token)
+        if field.startswith("peak:") and best.owner.count > 1 and not each and (
+            self.is_summed(place)
+            # "Eight of them make 36 PFLOPS dense and 72 PFLOPS sparse."
+            or (last.start in self.totals
+                and re.fullmatch(r"(?: \w+){0,3},? and ", self.text[last.end : token.start]))
+        ):  # fmt: skip
+            total, self.totals = True, self.totals | {token.start}
         each |= not (total or self.is_summed(place)) and self.is_of_one(self.listed.get(place))
         if each:
             best = replace(best, owner=replace(best.owner, count=1))
@@ -731,12 +738,7 @@ class _Choice(Sentence):
 
     def is_total(self, place: int, best: _Option) -> bool:
         """Whether a value is the sum over its GPUs: said so, or a multiple of one's right behind."""
-        last = next((n for n in range(place - 1, -1, -1) if self.tokens[n].kind == "value"), place)
-        if self.is_summed(place) or (
-            # "Eight of them make 36 PFLOPS dense and 72 PFLOPS sparse."
-            last in self.totals and self.tokens[last].dimension == self.tokens[place].dimension
-            and re.fullmatch(r"(?: \w+){0,2},? and ", self.text[self.tokens[last].end : self.tokens[place].start])
-        ):  # fmt: skip
+        if self.is_summed(place):
             return True
         head = self.listed.get(place)
         if head is None or best.reading.field != "memory_bytes":
