@@ -552,7 +552,7 @@ def test_an_item_goes_on_in_its_next_lines() -> None:
     ("text", "wrong"),
     [
         # NVLink by how two are joined, and its rate of a GPU that has none; a slot's rate is not NVLink's.
-        ("The L4 has 24 GB. Two of them can be joined over NVLink.", ["L4 of them can be joined over NVLink"]),
+        ("The L4 has 24 GB. Two can be joined over NVLink.", ["L4 Two can be joined over NVLink"]),
         ("The A40 has 48 GB. Two of them can be joined over NVLink.", []),
         ("The L4 has 24 GB. Two of them cannot be joined over NVLink.", []),
         ("The L40S has 48 GB and 864 GB/s. Its NVLink moves 600 GB/s.", ["L40S 600 GB/s"]),
@@ -566,9 +566,11 @@ def test_an_item_goes_on_in_its_next_lines() -> None:
         ("A four-way H200 node holds 546 GB.", ["H200 546 GB"]),
         ("A four-way H200 node holds 564 GB.", []),
         # Ratios that go on from another, name their field first, or say "that is".
-        ("The B300 has 1.7 times the bandwidth of the H200, and the MI300X about 1.9 times that of the MI250X.",
+        ("The B300 has 1.7 times the bandwidth of the H200, "
+         "and the MI300X about 1.9 times that of the MI250X.",
          ["Instinct MI300X 1.9 times"]),
-        ("The B300 has 1.7 times the bandwidth of the H200, and the MI300X about 1.6 times that of the MI250X.",
+        ("The B300 has 1.7 times the bandwidth of the H200, "
+         "and the MI300X about 1.6 times that of the MI250X.",
          []),
         ("From an A40 (300 W): an L40S gives you 1.6 times the memory bandwidth.",
          ["L40S 1.6 times the memory bandwidth"]),

@@ -60,7 +60,7 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
         named = label_of(match["field"]).first or (label_of(match[0]).first if amount is None else None)
         field = named if named is not None else of_unit
         if not field and CUES["open_field"].fullmatch(match["field"]):
-            # "1,408 cores and 336 GB/s, which is more than": the last of what it states; "draws a third less".
+            # "1,408 cores and 336 GB/s, which is more": the last of what it states; "draws a third less".
             stated = [t.dimension for t in scan(words) if t.kind == "value"]
             drawn = "power_w" if re.search(r"\b(?:draws?|consumes?)\b", words) else None
             of_words = OF_UNIT.get(stated[-1]) if stated else None

@@ -428,7 +428,7 @@ class _Walk:
                     each = CUES["of_one"].search(label) or reading.field in ABILITIES
                     like_one = min(grid.ratios(mine, reading), default=0.0) < LIKE_ONE
                     if each or (self.count > 1 and like_one and not total):
-                        # "Power per GPU" below "8 x H100"; what each has; what an object says beside "count: 8".
+                        # "Power per GPU" below "8 x H100"; what each has; what stands beside "count: 8".
                         mine = replace(mine, count=1)
                     reading = replace(reading, times=None) if total else reading
                     claim = claim_of(reading, mine, line.line, self.section, len(gpus) < 2 or one_each)

@@ -337,12 +337,12 @@ class _Choice(Sentence):
         total |= field == "power_w" and (place in self.listed or self.says("added") is not None) and (
             self.is_summed(place)
         )  # fmt: skip
-        last = next((t for t in reversed(self.tokens[:place]) if t.kind == "value"), token)
+        prior = next((t for t in reversed(self.tokens[:place]) if t.kind == "value"), token)
         if field.startswith("peak:") and best.owner.count > 1 and not each and (
             self.is_summed(place)
             # "Eight of them make 36 PFLOPS dense and 72 PFLOPS sparse."
-            or (last.start in self.totals
-                and re.fullmatch(r"(?: \w+){0,3},? and ", self.text[last.end : token.start]))
+            or (prior.start in self.totals
+                and re.fullmatch(r"(?: \w+){0,3},? and ", self.text[prior.end : token.start]))
         ):  # fmt: skip
             total, self.totals = True, self.totals | {token.start}
         each |= not (total or self.is_summed(place)) and self.is_of_one(self.listed.get(place))
