@@ -546,3 +546,48 @@ def test_an_item_goes_on_in_its_next_lines() -> None:
         ["agrees", "contradicts", "agrees"],
     ]
     assert found[1][1].lines == (1,)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        # NVLink by how two are joined, and its rate of a GPU that has none; a slot's rate is not NVLink's.
+        ("The L4 has 24 GB. Two can be joined over NVLink.", ["L4 Two can be joined over NVLink"]),
+        ("The A40 has 48 GB. Two of them can be joined over NVLink.", []),
+        ("The L4 has 24 GB. Two of them cannot be joined over NVLink.", []),
+        ("The L40S has 48 GB and 864 GB/s. Its NVLink moves 600 GB/s.", ["L40S 600 GB/s"]),
+        ("The L40S has 48 GB and 864 GB/s. Its interconnect moves 64 GB/s.", []),
+        # One direction of a link that says both.
+        ("The H100 SXM has 900 GB/s of NVLink, the V100 150 GB/s bidirectional.", ["V100 150 GB/s"]),
+        ("The H100 SXM has 900 GB/s of NVLink, the V100 300 GB/s bidirectional.", []),
+        # Sums that go on, and of a machine of eight.
+        ("Eight B200 make 36 PFLOPS of dense FP8 and 92 PFLOPS sparse.", ["B200 SXM 92 PFLOPS"]),
+        ("Eight B200 make 36 PFLOPS of dense FP8 and 72 PFLOPS sparse.", []),
+        ("A four-way H200 node holds 546 GB.", ["H200 546 GB"]),
+        ("A four-way H200 node holds 564 GB.", []),
+        # Ratios that go on from another, name their field first, or say "that is".
+        ("The B300 has 1.7 times the bandwidth of the H200, "
+         "and the MI300X about 1.9 times that of the MI250X.",
+         ["Instinct MI300X 1.9 times"]),
+        ("The B300 has 1.7 times the bandwidth of the H200, "
+         "and the MI300X about 1.6 times that of the MI250X.",
+         []),
+        ("From an A40 (300 W): an L40S gives you 1.6 times the memory bandwidth.",
+         ["L40S 1.6 times the memory bandwidth"]),
+        ("In capacity the H200 is at 3 times the H100 SXM.", ["H200 3 times"]),
+        ("The A6000 has 48 GB. That is 3 times the memory of the RTX 3090.",
+         ["RTX A6000 3 times the memory"]),
+        # Modules by their short names; Spanish and German words.
+        ("El T5000 de Jetson tiene 128 GB y 273 GB/s. El TX2 tiene 256 núcleos y 8 GB.", []),
+        ("El Jetson Thor lleva 128 GB y 273 GB/s, y da 2070 TFLOPS en FP4 denso.",
+         ["Jetson T5000 2070 TFLOPS"]),
+        ("El Jetson Thor lleva 128 GB y 273 GB/s, y da 2070 TFLOPS en FP4 disperso.", []),
+        ("Die Radeon Pro W7900 hat 48 GB und 864 GB/s. FP8 beherrschen ihre Matrixeinheiten auch.",
+         ["PRO W7900 FP8"]),
+        # A GPU that a heading names begins behind what was said of a chip.
+        ("# RTX A6000\n\nThe GA102 is large.\n\n# RTX 6000 Ada\n\n48 GB, 960 GB/s and 18,432 CUDA cores.",
+         ["RTX 6000 Ada Generation 18,432"]),
+    ],
+)  # fmt: skip
+def test_what_plain_sentences_say(text: str, wrong: list[str]) -> None:
+    test_whose_and_what_a_figure_is(text, wrong)

@@ -184,3 +184,27 @@ def test_a_file_is_of_one_format() -> None:
     # 768 GB/s read 4.9 GB for each token 157 times, 16 GB 48 times.
     assert kinds(text.format("150 | 45")) == {None}
     assert kinds(text.format("150 | 60")) == {None, "physics"}
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        # Speeds go on without their unit, and what they are of stands in the titles above.
+        ("# Models, batch 1\n\nLlama 3.1 8B in FP16 (16 GB) runs on the RTX 4090 at 54 tokens/s, on the "
+         "RTX 3090 at 46, and on the A10 it still makes 61.", ["61"]),
+        ("# Models, batch 1\n\nLlama 3.1 8B in FP16 (16 GB) runs on the RTX 4090 at 54 tokens/s, on the "
+         "RTX 3090 at 46, and on the A10 it still makes 31.", []),
+        ("# Training images\n\n## T4\n\nResNet-50, mixed precision, images per second:\n\n"
+         "The T4, which draws 70 W, comes to 4,150 images/s.", ["4,150 images/s"]),
+        ("# Images\n\n## T4\n\nResNet-50, mixed precision, images per second:\n\n"
+         "The T4, which draws 70 W, comes to 4,150 images/s.", []),
+        # The form of a GPU before its name; the size of a file in brackets behind its format.
+        ("# One user\n\nLlama 3 70B at 4 bits (42.5 GB): the PCIe version of the H100 reaches 62 tokens/s.",
+         ["62 tokens/s"]),
+        ("# One user\n\nLlama 3 70B at 4 bits (42.5 GB): the SXM version of the H100 reaches 62 tokens/s.",
+         []),
+    ],
+)  # fmt: skip
+def test_speeds_and_what_they_are_of(text: str, wrong: list[str]) -> None:
+    found = audit.audit_text(text, "a.md").findings
+    assert [f.stated for f in found if f.verdict == "contradicts"] == wrong

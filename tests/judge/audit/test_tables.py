@@ -723,3 +723,38 @@ def test_a_list_that_is_no_whole_json_is_read_as_a_text(tmp_path: Path) -> None:
     path.write_text('{"schema": 12, "results": [')
     with pytest.raises(InputError):
         audit.audit_file(path)
+
+
+PRICES = (
+    "# Costs\n\n* RTX 3060 — February 2021, {}, 12 GB\n* RTX 3070 — October 2020, {}, 8 GB\n"
+    "* RTX 3090 — September 2020, {}, 24 GB\n* RTX 4060 — June 2023, $299, 8 GB\n"
+    "* RTX 4090 — October 2022, $1,599, 24 GB"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "wrong"),
+    [
+        # Prices of a list are those at launch where the catalog confirms most of them, and else today's.
+        (PRICES.format("$329", "$499", "$1,699"), "a.md", ["$1,699"]),
+        (PRICES.format("$329", "$499", "$1,499"), "a.md", []),
+        (PRICES.format("$229", "$299", "$799"), "a.md", []),
+        # Heads that lost their gaps behind FP64 and HBM.
+        ("CardYearHBMTypeBandwidthFP64FP32TDP\nTesla V100 SXM2 16GB201716 GBHBM2900 GB/s7.815.7300 W\n"
+         "Tesla V100S PCIe201932 GBHBM2900 GB/s8.216.4250 W\n"
+         "Instinct MI210202164 GBHBM2e1,638 GB/s22.622.6300 W", "a.txt", ["900 GB/s"]),
+        ("| GPU | Memory | Bandwidth | GPU-to-GPU, both directions |\n|---|---|---|---|\n"
+         "| H200 SXM | 141 GB | 4.8 TB/s | 900 GB/s |\n| H100 SXM | 80 GB | 3.35 TB/s | 450 GB/s |", "a.md",
+         ["450 GB/s"]),
+        ("pool:\n  accelerator: NVIDIA L40S\n  count: 4\n  vram_gb_each: 40\n  vram_gb_total: 192\n"
+         "  bandwidth_gbs: 864\n  tdp_watts: 350", "a.yaml", ["40"]),
+        # A rate that is said to be dense; the sparse one at a lower power is none.
+        ('[{"board": "DGX Spark (GB10)", "memory_gb": 128, "bandwidth_gb_s": 273, "fp4_tflops_dense": 1000}]',
+         "a.json", ["1000"]),
+        ('[{"board": "DGX Spark (GB10)", "memory_gb": 128, "bandwidth_gb_s": 273, "fp4_tflops_dense": 500}]',
+         "a.json", []),
+    ],
+)  # fmt: skip
+def test_columns_without_plain_labels(text: str, name: str, wrong: list[str]) -> None:
+    found = audit.audit_text(text, name).findings
+    assert [f.stated for f in found if f.verdict == "contradicts"] == wrong

@@ -84,6 +84,9 @@ def abilities(
             if re.match(r"\s(?:(?:is |are )?(?:unsupported|not supported)\b|not(?: natively)?\s*$)", clause):
                 # "The RTX 4090 has NVLink unsupported", as Japanese says it; "supports BF16 not", as German.
                 said = "no"
+            if field == "link" and (linked := CUES["linkable"].search(lead)):
+                # "You can pair two of them over NVLink"
+                said = "no" if linked["not"] else "yes"
             denied = re.search(
                 r"\b(?:neither|nor|none of)\b[^.;,]*$", sentence[: owners[0].start], re.IGNORECASE
             )

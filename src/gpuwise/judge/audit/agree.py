@@ -58,12 +58,23 @@ def evidence_of(claim: Claim, *, fitting: bool = True) -> list[evidence.Evidence
 
 
 def is_of_missing_format(claim: Claim) -> bool:
-    """Whether a rate is of a format that none of the GPUs supports and for which no source states a rate."""
-    ability = claim.field.replace("peak:", "matrix_")
+    """Whether a rate is of a format that none of the GPUs supports and for which no source states a rate, or
+    of NVLink, as other GPUs have it, where none of them has one."""
+    link = claim.field == "link_bytes_per_s"
+    ability = "link" if link else claim.field.replace("peak:", "matrix_")
     if claim.field == ability or ability not in ABILITIES:
         return False
     lacks = all(any(k.value == "no" for k in evidence.of(i, ability)) for i in claim.gpu_ids)
-    return lacks and not any(evidence.of(i, claim.field) for i in claim.gpu_ids)
+    # What another rate has may be that of the slot or of a network.
+    linked = not link or all(v in _links() for v in numbers_of(claim.values))
+    return lacks and linked and not any(evidence.of(i, claim.field) for i in claim.gpu_ids)
+
+
+@cache
+def _links() -> frozenset[float]:
+    """The rates of NVLink in bytes/s that GPUs have."""
+    rates = (s.number("link_bytes_per_s") for s in catalog.all_gpus() if s.vendor == "NVIDIA")
+    return frozenset(rate for rate in rates if rate)
 
 
 def agrees(claim: Claim) -> bool:

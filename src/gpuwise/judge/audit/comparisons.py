@@ -27,7 +27,7 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
     for place, (first, second) in enumerate(pairwise(gpus)):
         behind = gpus[place + 2].start if place + 2 < len(gpus) else len(sentence)
         turned = CUES["beside"].fullmatch(sentence[: first.start]) and re.fullmatch(
-            r",?\s(?:the |an? )?", sentence[first.end : second.start]
+            r"(?:\s?\([^()]*\))?[,:]?\s(?:the |an? )?", sentence[first.end : second.start]
         )
         start, end = (second.end, behind) if turned else (first.end, second.start)
         match = (CUES["compared_to"] if turned else CUES["compares"]).search(sentence, start, end)
@@ -43,6 +43,7 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
         found.append((match, *before, words))
         if further := CUES["its_too"].match(sentence, match.end() if turned else second.end, behind):
             found.append((further, *before, "has"))
+    last: str | None = None
     for match, speaks, second, words in found:
         lead = sentence[: speaks.start]
         one, other = subject([speaks]), subject([second])
@@ -53,7 +54,9 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
         amount = next(iter(scan(match["amount"])), None) if match["amount"] else None
         of_unit = OF_UNIT.get(amount.dimension) if amount is not None else None
         # The field that it names, or that of its unit, or what is compared: "The memory of the one is".
-        of_subject = label_of(lead[-NEAR:]).first if re.search(r"\b(?:of|on) (?:the |an? )?$", lead) else None
+        # "The memory of the A40", "In capacity the A40"
+        led = re.search(r"\b(?:of|on) (?:the |an? )?$|^in (\w+(?: \w+)??),? (?:the )?$", lead, re.I)
+        of_subject = label_of(led[1] or lead[-NEAR:]).first if led else None
         named = label_of(match["field"]).first or (label_of(match[0]).first if amount is None else None)
         field = named if named is not None else of_unit
         if not field and CUES["open_field"].fullmatch(match["field"]):
@@ -62,12 +65,16 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
             drawn = "power_w" if re.search(r"\b(?:draws?|consumes?)\b", words) else None
             of_words = OF_UNIT.get(stated[-1]) if stated else None
             field = of_words or label_of(words).first or of_subject or drawn
+        # "..., and the MI355X about 1.8 times that of the MI325X", of what was compared before.
+        goes_on = last is not None and field is None and CUES["compares_too"].fullmatch(words) is not None
+        field = last = last if goes_on else field
         # "33 % de m\u00e9moire de plus" says how much more, not how much.
         extra = match["percent"] and re.search(r"\b(?:additional|more|extra)\b", match[0])
         if not field or field not in COMPARED_FIELDS or (of_unit and of_unit != field) or extra:
             continue
         verb = (
-            CUES["has_ratio"].search(words)
+            goes_on
+            or CUES["has_ratio"].search(words)
             or (times or "").lower() in ("doubles", "triples", "quadruples", "halves")
             or (field == "power_w" and re.search(r"\b(?:needs?|requires?)\b", words))
             # "The A10's memory, 1.5 times that of"; "and 1.4 times the bandwidth of", of the same GPU.

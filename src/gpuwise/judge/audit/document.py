@@ -94,6 +94,7 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
         named = {t.field if t.kind == "name" else t.kind for t in scan(block.text)}
         if "chip" in named and "gpu" not in named:
             dies.append(block.line)
+    headed = [b.line for b in blocks if isinstance(b, Heading) and subject_of(b.text) is not None]
     # Where "Intel Arc Pro A40" is named and no NVIDIA A40, the A40 need not be NVIDIA's.
     in_full: dict[str, set[str]] = defaultdict(set)
     for token in (t for text in texts for t in scan(text) if t.kind == "gpu" and " " in t.text):
@@ -114,7 +115,10 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
             yield found
             continue
         at = bisect_right(dies, found.line)
-        near = at > 0 and found.line - dies[at - 1] <= DIE_LINES
+        # A heading with the name of a GPU in between begins that product.
+        begun = bisect_right(headed, found.line)
+        since = max(found.line - DIE_LINES, headed[begun - 1] if begun else 0)
+        near = at > 0 and dies[at - 1] >= since
         whole = near and found.block < GRID and may_be_of_die(found)
         other = in_full.get(found.gpu, {*found.gpu_ids}).isdisjoint(found.gpu_ids)
         yield replace(found, sure=False) if whole or other else found
@@ -137,6 +141,7 @@ class _Walk:
         pair = layout.first_pair(block for block in blocks if isinstance(block, Line))
         self.scope = replace(scope, pair=pair)
         self.headings: dict[int, Subject | None] = {}
+        self.titles: dict[int, str] = {}
         self.recent: Subject | None = None
         # The GPUs that the paragraphs so far have named, by what they may be.
         self.spoken: dict[tuple[str, ...], Subject] = {}
@@ -205,7 +210,11 @@ class _Walk:
         self.recent = None
         pair = layout.side_by_side(text)
         kept = found is None or not named or any(set(found.gpu_ids) & set(p.gpu_ids) for p in self.scope.pair)
-        self.scope = replace(self.scope, title=text, pair=pair or (self.scope.pair if kept else ()))
+        self.titles = {above: title for above, title in self.titles.items() if above < level}
+        section = " | ".join(reversed(self.titles.values()))
+        self.titles[level] = text
+        pair = pair or (self.scope.pair if kept else ())
+        self.scope = replace(self.scope, title=text, section=section, pair=pair)
         # "How many CUDA cores has a 4070?" asks for what the line below it is.
         asked = text
         for gpu in (t for t in reversed(scan(text)) if t.kind == "gpu"):

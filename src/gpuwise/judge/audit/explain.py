@@ -227,7 +227,8 @@ def mechanism(claim: Claim) -> Explained | None:
     known = [(k.value, k.form) for k in every if isinstance(k.value, float)]
     pairs = [(mine, value) for value, _ in known for mine in numbers]
     if agree.is_of_missing_format(claim):
-        return "capability", f"its hardware does not compute {field.removeprefix('peak:')}"
+        lacks = f"does not compute {field.removeprefix('peak:')}" if peak else "has no NVLink"
+        return "capability", f"its hardware {lacks}"
     if field in ABILITIES:
         return "capability", f"its hardware {'has it' if 'no' in claim.values else 'does not have it'}"
     values = [value for value, _ in known] + numbers_of(v for k in every for v in k.alternatives)

@@ -104,6 +104,8 @@ class Scope:
     ordered: bool = False
     """Whether a table above has shown that the columns stand in this order."""
     title: str = ""
+    section: str = ""
+    """The titles above that one, the nearest first."""
     above: str = ""
     """The paragraph above; that with a colon above a list is its opening."""
     opening: str = ""
@@ -528,7 +530,8 @@ class Grid:
                 said = total and CUES["total"].search(placed.label) is not None
                 claim = replace(claim, total=total, sure=claim.sure or (said and sure))
             if claim.field in IN_CONTEXT:
-                context = (placed.label, *self.around(placed), f"{self.scope.title} | {self.scope.above}")
+                above = " | ".join((self.scope.title, self.scope.above, self.scope.section))
+                context = (placed.label, *self.around(placed), above)
                 claim = replace(claim, context=context)
             yield claim
 
@@ -746,9 +749,10 @@ class Grid:
             return replace(label_of(OF_ONE_FIELD[units.pop()]), text=text), True
         if len(likely := single or likely) != 1:
             return None
-        # Only processes are counted in nm; the clock of one may as well be the base clock of the other.
+        # Only processes are counted in nm; the clock of one may as well be the base clock of the other, and
+        # a price today's.
         of = FIELDS[likely[0].fields[0]].dimension
-        if of == "hz":
+        if of in ("hz", "usd"):
             return likely[0], most >= max(LEAST, FIRM * len(cells))
         return likely[0], most > 1 or of == "nm" or not text.isascii()
 

@@ -528,8 +528,8 @@ def _is_of_laptop(claim: Claim) -> bool:
     ):
         return False
     forms = {catalog.get(i).text("form") for i in claim.gpu_ids}
-    plain = replace(claim, field="peak:fp32") if claim.field in ("peak:fp16", "peak:bf16") else claim
-    ways = [(claim, 1), (plain, 1), (plain, 2)]
+    plain = replace(claim, field="peak:fp32")
+    ways = [(claim, 1), *([(plain, 1), (plain, 2)] if claim.field in ("peak:fp16", "peak:bf16") else ())]
     known = [n * k for one, n in ways for k in numbers_of(k.value for k in evidence_of(one))]
     most = FASTER if claim.field == "memory_bytes_per_s" else 1.0
     return (forms == {"laptop"} or (rate and forms == {"soc"})) and all(

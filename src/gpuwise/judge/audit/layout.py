@@ -76,7 +76,7 @@ _SEPARATORS = (",", " / ", ";")
 _SEPARATOR = re.compile(r",| / |;")
 # Where the labels of a header that lost its gaps end.
 _HEADS = re.compile(
-    r"(?:(?<=[a-z)\]$%\u3040-\u9fff])|(?<=GPU)|(?<=RAM)|(?<=BW)|(?<=OPS)|(?<=TDP)|(?<=TGP)|(?<=[FN][PT]\d)|(?<=F16))(?=[A-Z])(?<!NV)"
+    r"(?:(?<=[a-z)\]$%\u3040-\u9fff])|(?<=GPU)|(?<=RAM)|(?<=BW)|(?<=OPS)|(?<=TDP)|(?<=TGP)|(?<=[FN][PT]\d)|(?<=[FT][PF]\d\d)|(?<=F16)|(?<=HBM))(?=[A-Z])(?<!NV)"
 )
 # Where the name of such a row may end.
 _NAME_ENDS = re.compile(r"(?<=[A-Za-z)\d])(?=\d)")

@@ -139,7 +139,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     """Every claim of a paragraph; last, what it spoke of in the end."""
     about = text.scope.about
     topic: str | None = None
-    asked, counting, cached = "", "", False
+    asked, counting, cached, speed = "", "", False, ""
     formats, named_last = list[str](), list[Token]()
     able: str | None = None
     leaked = text.scope.leaked or title_says("leaked", text.scope.title)
@@ -166,7 +166,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             about = replace(about, sure=not not_it)
         about = _chip_led(words, about) or about
         sentence = _Choice(words, about, topic, text.scope, tuple(rivals.values()))
-        sentence.asked, sentence.counting = asked, counting
+        sentence.asked, sentence.counting, sentence.speed = asked, counting, speed
         sentence.formats_said = formats = sentence.formats_named or formats
         sentence.named_last = named_last = sentence.gpus or named_last
         rivals |= {ids: one for one in sentence.subjects.values() if (ids := one.gpu_ids)}
@@ -178,7 +178,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         caches = {t.field for t in sentence.tokens if "cache" in t.text.lower()}
         sentence.cached = cached = caches <= {"l2_bytes"} and (bool(caches) or cached)
         # "Which bus does it have? 192-bit."
-        asked = fields[0] if words.rstrip(' *"').endswith("?") and fields else ""
+        asks = words.rstrip(' *"').endswith("?")
+        asked = fields[0] if asks and fields else "" if asks or sentence.values or sentence.gpus else asked
         # "The unreleased RTX 3070 16 GB": of no product that there is.
         leaked |= CUES["leaked"].search(words) is not None
         denied = (CUES["denied"].match(text.text, end) or CUES["guessed"].search(words)) is not None
@@ -202,7 +203,11 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
                     # A model that this sentence does not name may be that of the one before.
                     model = CUES["language_model"].search(part) or network_in(part)
                     before = "" if model else text.text[max(0, start - 2 * STRETCH) : start]
-                    context = (part, before, text.scope.opening, text.scope.title)
+                    if token.dimension == "item/s":
+                        sentence.speed = speed = token.text
+                    part = f"{part} {speed}" if token.dimension == "bare" else part
+                    titles = f"{text.scope.title} | {text.scope.section}"
+                    context = (part, before, text.scope.opening, titles)
                     claim = replace(claim, context=context)
                 claim = replace(claim, sentence=start, sure=claim.sure and not (denied or leaked))
                 stated += sentence.each(place, claim)
@@ -212,7 +217,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         counting = next((c.field for c in reversed(stated) if c.field in WHOLE), counting)
         line = text.line(start)
         named: Sequence[Token] = sentence.gpus
-        if about is not None and (pronoun := CUES["pronoun"].match(words)):
+        if about is not None and (pronoun := CUES["pronoun"].match(words) or CUES["that_is"].match(words)):
             at, end_at = pronoun.span("it")
             it = Token(kind="gpu", start=at, end=end_at, text=about.text, gpu_ids=about.gpu_ids)
             named = sorted([it, *named], key=lambda g: g.start) if not about.several else named
@@ -291,12 +296,16 @@ class _Choice(Sentence):
         self.of_model = self.of_measured = False
         # Whether it or the sentence before it names the L2 cache, and no other one.
         self.cached = False
+        # The speed that the text before states last: "54 tokens/s on the 4090, on the 3090 48".
+        self.speed = ""
         # By field the place of the last value that was read as one.
         self.last: dict[str, int] = {}
         # By place of a value its owner, and whether that is sure.
         self.owned: dict[int, tuple[Subject, bool]] = {}
         # Places of values that are wrong only where they are of none of the GPUs that the text speaks of.
         self.of_any: set[int] = set()
+        # Starts of rates that are sums over several GPUs.
+        self.totals: set[int] = set()
         # Starts of architectures that it surely says of a GPU.
         self.own_architectures: set[int] = set()
 
@@ -337,6 +346,14 @@ class _Choice(Sentence):
         total |= field == "power_w" and (place in self.listed or self.says("added") is not None) and (
             self.is_summed(place)
         )  # fmt: skip
+        prior = next((t for t in reversed(self.tokens[:place]) if t.kind == "value"), token)
+        if field.startswith("peak:") and best.owner.count > 1 and not each and (
+            self.is_summed(place)
+            # "Eight of them make 36 PFLOPS dense and 72 PFLOPS sparse."
+            or (prior.start in self.totals
+                and re.fullmatch(r"(?: \w+){0,3},? and ", self.text[prior.end : token.start]))
+        ):  # fmt: skip
+            total, self.totals = True, self.totals | {token.start}
         each |= not (total or self.is_summed(place)) and self.is_of_one(self.listed.get(place))
         if each:
             best = replace(best, owner=replace(best.owner, count=1))
@@ -528,6 +545,10 @@ class _Choice(Sentence):
             elif own is None and self.before("rated_at", token.start):
                 # "A TDP of 350"
                 yield LISTED, "power_w"
+            elif own is None and self.speed and self.before("speed_leads", token.start) and (
+                re.match(r"[.,;)]|$| (?:and|on|with)\b", after) and not re.fullmatch(r"20[0-3]\d", token.text)
+            ):  # fmt: skip
+                yield LISTED, "throughput"
             elif own is None and self.asked in COUNTS:
                 yield LISTED, self.asked
             elif re.fullmatch(r"20[0-3]\d", token.text) and (
@@ -561,6 +582,9 @@ class _Choice(Sentence):
         if dimension == "bytes/s" and re.match(
             r"\W{0,3}(?:\w{1,12} )?(?:bisection|reduction|network)\b", after
         ):
+            return
+        if dimension == "bytes/s" and "link_bytes_per_s" in self.last and CUES["both_ways"].match(after):
+            yield LISTED, "link_bytes_per_s"
             return
         foreign = CUES["not_ours"].match(after)
         own = self.own(place)

@@ -202,7 +202,7 @@ def _of_tokens(claim: Claim) -> Finding:
     value = claim.values[0]
     if not claim.gpu_ids:
         return _finding(claim, NOT_IN_CATALOG)
-    files = [float(m["a"] or m["b"] or m["c"]) * 1e9 for m in CUES["weights_file"].finditer(text)]
+    files = [float(m["a"] or m["b"] or m["c"] or m["d"]) * 1e9 for m in CUES["weights_file"].finditer(text)]
     if not (first or files) or not isinstance(value, Number) or claim.several or not claim.sure or (
         CUES["part_of_weights"].search(text)
     ):  # fmt: skip

@@ -130,12 +130,16 @@ def typed(text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subje
     gpus = [t for t in tokens if t.kind == "gpu"]
     for match in islice(CUES["version"].finditer(text), PRONOUNS):
         name = next((g.text for g in reversed(gpus) if g.end <= match.start()), about.text if about else "")
+        # "The PCIe version of the H100"
+        of = next((g for g in gpus if re.fullmatch(r" of (?:the |an? )?", text[match.end() : g.start])), None)
+        name, end = (of.text, of.end) if of else (name, match.end())
         forms = "".join(CUES["form_name"].findall(" " + match["form"])).replace("Go", "GB")
         form = subject_of(f"{CUES['form_name'].sub('', name)}{forms}") if name else None
-        if form is not None and form.gpu_ids and not form.several:
-            tokens = [t for t in tokens if t.end <= match.start("form") or t.start >= match.end()]
+        narrows = form is not None and form.gpu_ids and not (of and {*form.gpu_ids} >= {*of.gpu_ids})
+        if form is not None and narrows and not form.several:
+            tokens = [t for t in tokens if t.end <= match.start("form") or t.start >= end]
             start, ids = match.start("form"), form.gpu_ids
-            version = Token(kind="gpu", start=start, end=match.end(), text=form.text, gpu_ids=ids)
+            version = Token(kind="gpu", start=start, end=end, text=form.text, gpu_ids=ids)
             tokens.append(version)
     for match in islice(CUES["of_them"].finditer(text) if " of th" in text else (), PRONOUNS):
         # "Two of them hold 96 GB"
