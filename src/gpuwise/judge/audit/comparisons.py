@@ -64,7 +64,7 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
             stated = [t.dimension for t in scan(words) if t.kind == "value"]
             drawn = "power_w" if re.search(r"\b(?:draws?|consumes?)\b", words) else None
             of_words = OF_UNIT.get(stated[-1]) if stated else None
-            field = of_words or label_of(words).first or of_subject or drawn
+            field = of_subject or of_words or label_of(words).first or drawn
         # "..., and the MI355X about 1.8 times that of the MI325X", of what was compared before.
         goes_on = last is not None and field is None and CUES["compares_too"].fullmatch(words) is not None
         field = last = last if goes_on else field
