@@ -798,9 +798,10 @@ class _Reader(Worked):
                     self.notes.append(f"{words.strip()}, in the amount")
 
     def _whole(self, named: str, precision: str | None) -> Asked:
-        if named == FP64 and not self.said(P.reads_much) and (dense := self.take(P.dense)):
+        if named == FP64 and not self.said(P.reads_much) and (dense := self.every(P.dense)):
             named, precision = "cholesky", precision or "fp64"  # Which is products of matrices, too
-            self.notes.append(f"{dense[0]} is taken as cholesky")
+            self.notes.append(f"{', '.join(dense)} is taken as cholesky")
+            self.take(P.compute_bound)
         seen = self.said(r"\bvision\b|\bcnns?\b|\bimagenet\b")
         if self.laptop and self.mode in ("infer", None) and named == "resnet50" and self.notes and not seen:
             named, self.notes = "mobile", [note for note in self.notes if "resnet50" not in note]
@@ -839,7 +840,7 @@ class _Reader(Worked):
         if self.mode == "full" and not is_model(named, self.mode):
             self.mode = "train"
         if self.mode in ("lora", "qlora") and not (is_model(named, self.mode) or named in DIFFUSION):
-            self.ignore(f"{self.mode}, which is of language models and of images that are made")
+            self.ignore(f"{self.mode}: all weights are counted, which takes more memory and time")
         for pattern in (P.other_use, P.learnt) if is_model(named, self.mode) else (P.other_use,):
             other = self.said(pattern)
             self.ignore(other[0] if other else "")

@@ -180,7 +180,7 @@ class Worked(Cards):
         left = self._left
         named = self.mixed[0][0] if self.mixed else self._mostly() or self._name() or self._open_instead()
         sized = None if named else self._of_size()  # A model that has a size wins over what people are or do
-        double = None if self.mixed else self.said(P.double)
+        double = None if self.mixed or _item_of(named) == "FLOP" else self.said(P.double)
         apart = double if named or sized else None
         if apart and self._clause(apart.start()) != self._clause(self._read_since(left)):
             self._left, named = left, FP64  # The network is read again, as work beside it
@@ -532,7 +532,7 @@ class Worked(Cards):
                     together = "-".join(("".join(parts[:2]), *parts[2:]))  # qwen 2.5 32b
                     known = next((each for each in (name, together) if is_model(each, None)), None)
                 data = known and re.fullmatch(units.DATASET_NAMES, known) and self._named_apart(start, end)
-                if known and of(known) and not data:
+                if known and of(known) and not data and _item_of(known) not in ("byte", "launch"):
                     self.mark(start, end)
                     self.named_at = start if self.named_at < 0 else self.named_at
                     return self._of_its_family(known)
@@ -819,6 +819,11 @@ class Worked(Cards):
 def _modes(text: str) -> list[Purpose]:
     """What a text says is done with a model."""
     return [mode for words, mode in RULES["modes"] if re.search(words, text)]
+
+
+def _item_of(name: str | None) -> str:
+    """In what a workload counts, by which what people name is told from limits of a machine: "copy room"."""
+    return registry.get(name).spec.item if name in registry.names() else ""
 
 
 def _held(name: str, mode: Purpose) -> float:

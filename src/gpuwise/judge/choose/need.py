@@ -45,8 +45,8 @@ _PHASES = {"TPOT": "decode", "TTFT": "prefill"}
 WORDS: Mapping[str, Any] = tomllib.loads((DATA / "words.toml").read_text(encoding="utf-8"))
 ALIASES: Mapping[str, str] = WORDS["aliases"]
 PROVIDERS: Mapping[str, str] = WORDS["providers"]
-# Network passes of one image of diffusion: 50 steps, each with and without the prompt (guidance).
-STEPS, PASSES = 50, 100
+# Steps of one image of diffusion, each with and without the prompt (guidance).
+STEPS = 50
 # Passes of a network whose adapters learn: forward, forward again for what was not kept, and backward for
 # activations alone. Its weights are those of inference, with no state of an optimizer beside them.
 OF_ADAPTERS = 3
