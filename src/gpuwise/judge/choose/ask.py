@@ -801,7 +801,6 @@ class _Reader(Worked):
         if named == FP64 and not self.said(P.reads_much) and (dense := self.every(P.dense)):
             named, precision = "cholesky", precision or "fp64"  # Which is products of matrices, too
             self.notes.append(f"{', '.join(dense)} is taken as cholesky")
-            self.take(P.compute_bound)
         seen = self.said(r"\bvision\b|\bcnns?\b|\bimagenet\b")
         if self.laptop and self.mode in ("infer", None) and named == "resnet50" and self.notes and not seen:
             named, self.notes = "mobile", [note for note in self.notes if "resnet50" not in note]

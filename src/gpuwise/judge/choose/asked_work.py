@@ -393,8 +393,7 @@ class Worked(Cards):
         steps = next((each for each in self.found if each.kind == "step"), None)
         if self.mode == "infer":
             self.found = tuple(each for each in self.found if each is not steps)
-            if steps:
-                self.fields["steps"] = int(steps.number)
+            self.fields |= {"steps": int(steps.number)} if steps else {}
             return
         images = next((each for each in self.found if each.kind == "image"), None)
         if any(each.kind == "epoch" for each in self.found):
@@ -749,7 +748,8 @@ class Worked(Cards):
         size = sum(each.number * each.tokens for each in self.found)
         parts = all(each.kind in ("token", "part") and not each.period for each in self.found)
         if parts and size <= USUAL.longest_prompt:  # No work, but the size of a part of it
-            long = any(e.role or e.joined or re.search(P.of_context, self.plain[: e.spans[0][0]]) for e in self.found)
+            ahead = ((e, self.plain[: e.spans[0][0]]) for e in self.found)
+            long = any(e.role or e.joined or re.search(P.of_context, before) for e, before in ahead)
             if served and need.mode == "infer" and long and size >= USUAL.least_prompt:
                 self.fields.setdefault("context", int(size))
                 self.notes.append(f"{counted[0].words.strip()} are read as the context")

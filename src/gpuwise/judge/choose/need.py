@@ -208,8 +208,9 @@ def need_for(
     if all(spec.item == "image-step" for spec in specs):
         mode = mode or "infer"  # People make images far more often than models of them
     if work is not None and work.item == "image" and specs[0].item == "image-step":
-        passes = 2 * (steps or STEPS) if mode == "infer" else 1  # A step of training sees each of its images once
-        notes = (f"an image is {steps or STEPS} steps, each twice through the network for guidance",) * (passes > 1)
+        steps = steps or STEPS
+        passes = 2 * steps if mode == "infer" else 1  # A step of training sees each of its images once
+        notes = (f"an image is {steps} steps, each twice through the network for guidance",) * (passes > 1)
         work = work._replace(items=work.items * passes, item="image-step")
     length = tokens_of(specs[0].title) if specs[0].item == "sequence" else 0
     if work is not None and work.item == "token" and length:
