@@ -164,7 +164,8 @@ class _Reader(Worked):
                 of_money = ", for the money" if self.take(P.gone) else ""
                 self.ignore(spent[0].strip() + of_money)
         self._read_energy_price()
-        if self._of_llm() and not self.said(P.machines_of_each) and (each := self.blank(P.size_of_each)):
+        people = self.said(P.how_many_people) and self._of_llm() and not self.said(P.machines_of_each)
+        if people and (each := self.blank(P.size_of_each)):
             self.fields["context"] = 1024 * int(each[1] or each[2])
             self.notes.append(f"{each[0].strip()} is read as the context")
         for words in (P.no_card, P.not_of_work, P.by_rail):
