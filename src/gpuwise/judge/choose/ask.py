@@ -500,8 +500,7 @@ class _Reader(Worked):
         if (used or new or denied) and not both:
             fields["sold"] = ("used", "street") if used else ("new",)
         self.notes += ["with a warranty: new ones"] if any("warranty" in words for words in new) else []
-        if both:
-            self.notes.append("a price that says 'used or new' is of both kinds of offers together")
+        self.notes += ["a price that says 'used or new' is of both kinds of offers together"] if both else []
         if self.denied["loud"]:
             fields |= {"quiet": True, "acquire": fields.get("acquire", "own")}
 
