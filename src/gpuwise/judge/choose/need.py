@@ -45,8 +45,6 @@ _PHASES = {"TPOT": "decode", "TTFT": "prefill"}
 WORDS: Mapping[str, Any] = tomllib.loads((DATA / "words.toml").read_text(encoding="utf-8"))
 ALIASES: Mapping[str, str] = WORDS["aliases"]
 PROVIDERS: Mapping[str, str] = WORDS["providers"]
-# Steps of one image of diffusion, each with and without the prompt (guidance).
-STEPS = 50
 # Passes of a network whose adapters learn: forward, forward again for what was not kept, and backward for
 # activations alone. Its weights are those of inference, with no state of an optimizer beside them.
 OF_ADAPTERS = 3
@@ -208,7 +206,7 @@ def need_for(
     if all(spec.item == "image-step" for spec in specs):
         mode = mode or "infer"  # People make images far more often than models of them
     if work is not None and work.item == "image" and specs[0].item == "image-step":
-        steps = steps or STEPS
+        steps = steps or 50  # Each with and without the prompt (guidance)
         passes = 2 * steps if mode == "infer" else 1  # A step of training sees each of its images once
         notes = (f"an image is {steps} steps, each twice through the network for guidance",) * (passes > 1)
         work = work._replace(items=work.items * passes, item="image-step")
