@@ -48,6 +48,7 @@ def asked(text: str) -> Need:
         ("rent, 2 million stable diffusion 1.5 images, 30 steps each", "items", pytest.approx(1.2e8)),
         ("rent, 100k sdxl 1.0 images with 25 steps each", "items", pytest.approx(1e5)),
         ("rent for double precision dense matrix work, compute bound", "workloads", (("cholesky", 1.0),)),
+        ("dgemm heavy fp64 code, rent", "workloads", (("cholesky", 1.0),)),
         ("rent for cholesky, in double precision", "workloads", (("cholesky", 1.0),)),
         ("rent for a sparse solver in double precision", "mode", "compute"),
         ("qwen3 14b on a box in the copy room, buy", "also", ()),

@@ -798,9 +798,9 @@ class _Reader(Worked):
                     self.notes.append(f"{words.strip()}, in the amount")
 
     def _whole(self, named: str, precision: str | None) -> Asked:
-        if named == FP64 and not self.said(P.reads_much) and (dense := self.every(P.dense)):
+        if named == FP64 and not self.said(P.reads_much) and (dense := self.take(P.dense)):
             named, precision = "cholesky", precision or "fp64"  # Which is products of matrices, too
-            self.notes.append(f"{', '.join(dense)} is taken as cholesky")
+            self.notes.append(f"{', '.join((dense[0], *self.every(P.dense)))} is taken as cholesky")
         seen = self.said(r"\bvision\b|\bcnns?\b|\bimagenet\b")
         if self.laptop and self.mode in ("infer", None) and named == "resnet50" and self.notes and not seen:
             named, self.notes = "mobile", [note for note in self.notes if "resnet50" not in note]
