@@ -93,7 +93,7 @@ PARTS = {
     "years": (("4 years of use", "over 4 years", "service life 4 years", "durante 4 años"), "years", 4.0),
     "condition": (
         ("new only", "warranty needed", "second hand is out", "nichts Gebrauchtes", "con garanzia"),
-        "sold", ("new", "street"),
+        "sold", ("new",),
     ),
     "place": (
         ("no cloud", "renting is out", "Cloud ist verboten", "pas de location"),

@@ -149,7 +149,7 @@ NEEDS: tuple[dict[str, Any], ...] = (
     {"acquire": "rent", "reserved": True, "items": 3.6e8},
     {"community": True},
     {"serverless": True, "acquire": "rent"},
-    {"sold": ("new", "street"), "acquire": "own"},
+    {"sold": ("new",), "acquire": "own"},
     {"sold": ("used", "street")},
     {"egress_gb": 100.0, "items": 3.6e5},
     {"providers": ("cloud",)},

@@ -19,7 +19,7 @@ from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import amounts
 from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.amounts import NUMBERS, RULES, USUAL, P
-from gpuwise.judge.choose.asked_work import Worked
+from gpuwise.judge.choose.asked_work import FP64, Worked
 from gpuwise.judge.choose.candidates import FEW, least_host_usd
 from gpuwise.judge.choose.fit import HOST_PEAK_W, SUPPLY, made_for_fp64
 from gpuwise.judge.choose.need import ALIASES, DIFFUSION, Purpose, is_model, presets
@@ -164,6 +164,10 @@ class _Reader(Worked):
                 of_money = ", for the money" if self.take(P.gone) else ""
                 self.ignore(spent[0].strip() + of_money)
         self._read_energy_price()
+        people = self.said(P.how_many_people) and self._of_llm() and not self.said(P.machines_of_each)
+        if people and (each := self.blank(P.size_of_each)):
+            self.fields["context"] = 1024 * int(each[1] or each[2])
+            self.notes.append(f"{each[0].strip()} is read as the context")
         for words in (P.no_card, P.not_of_work, P.by_rail):
             self.blank(words)
         if again := self.blank(P.spans_again):
@@ -494,10 +498,9 @@ class _Reader(Worked):
         # "A used 3090 or a new 5070"
         both = used and bool((self.sets and self.said(r"\bnew\b")) or self.said(P.either_condition))
         if (used or new or denied) and not both:
-            fields["sold"] = ("used" if used else "new", "street")
+            fields["sold"] = ("used", "street") if used else ("new",)
         self.notes += ["with a warranty: new ones"] if any("warranty" in words for words in new) else []
-        if both or ((new or denied) and not used):
-            self.notes.append("a price that says 'used or new' is of both kinds of offers together")
+        self.notes += ["a price that says 'used or new' is of both kinds of offers together"] if both else []
         if self.denied["loud"]:
             fields |= {"quiet": True, "acquire": fields.get("acquire", "own")}
 
@@ -795,6 +798,9 @@ class _Reader(Worked):
                     self.notes.append(f"{words.strip()}, in the amount")
 
     def _whole(self, named: str, precision: str | None) -> Asked:
+        if named == FP64 and not self.said(P.reads_much) and (dense := self.take(P.dense)):
+            named, precision = "cholesky", precision or "fp64"  # Which is products of matrices, too
+            self.notes.append(f"{', '.join((dense[0], *self.every(P.dense)))} is taken as cholesky")
         seen = self.said(r"\bvision\b|\bcnns?\b|\bimagenet\b")
         if self.laptop and self.mode in ("infer", None) and named == "resnet50" and self.notes and not seen:
             named, self.notes = "mobile", [note for note in self.notes if "resnet50" not in note]
@@ -833,7 +839,7 @@ class _Reader(Worked):
         if self.mode == "full" and not is_model(named, self.mode):
             self.mode = "train"
         if self.mode in ("lora", "qlora") and not (is_model(named, self.mode) or named in DIFFUSION):
-            self.ignore(f"{self.mode}, which is of language models and of images that are made")
+            self.ignore(f"{self.mode}: all weights are counted, which takes more memory and time")
         for pattern in (P.other_use, P.learnt) if is_model(named, self.mode) else (P.other_use,):
             other = self.said(pattern)
             self.ignore(other[0] if other else "")

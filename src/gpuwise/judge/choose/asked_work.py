@@ -180,7 +180,7 @@ class Worked(Cards):
         left = self._left
         named = self.mixed[0][0] if self.mixed else self._mostly() or self._name() or self._open_instead()
         sized = None if named else self._of_size()  # A model that has a size wins over what people are or do
-        double = None if self.mixed else self.said(P.double)
+        double = None if self.mixed or _item_of(named) == "FLOP" else self.said(P.double)
         apart = double if named or sized else None
         if apart and self._clause(apart.start()) != self._clause(self._read_since(left)):
             self._left, named = left, FP64  # The network is read again, as work beside it
@@ -393,10 +393,7 @@ class Worked(Cards):
         steps = next((each for each in self.found if each.kind == "step"), None)
         if self.mode == "infer":
             self.found = tuple(each for each in self.found if each is not steps)
-            if steps and named in DIFFUSION:
-                self.fields["steps"] = int(steps.number)
-            elif steps:
-                self.ignore(steps.words)
+            self.fields |= {"steps": int(steps.number)} if steps else {}
             return
         images = next((each for each in self.found if each.kind == "image"), None)
         if any(each.kind == "epoch" for each in self.found):
@@ -534,7 +531,7 @@ class Worked(Cards):
                     together = "-".join(("".join(parts[:2]), *parts[2:]))  # qwen 2.5 32b
                     known = next((each for each in (name, together) if is_model(each, None)), None)
                 data = known and re.fullmatch(units.DATASET_NAMES, known) and self._named_apart(start, end)
-                if known and of(known) and not data:
+                if known and of(known) and not data and _item_of(known) not in ("byte", "launch"):
                     self.mark(start, end)
                     self.named_at = start if self.named_at < 0 else self.named_at
                     return self._of_its_family(known)
@@ -751,7 +748,8 @@ class Worked(Cards):
         size = sum(each.number * each.tokens for each in self.found)
         parts = all(each.kind in ("token", "part") and not each.period for each in self.found)
         if parts and size <= USUAL.longest_prompt:  # No work, but the size of a part of it
-            long = any(e.role or re.search(P.of_context, self.plain[: e.spans[0][0]]) for e in self.found)
+            ahead = ((e, self.plain[: e.spans[0][0]]) for e in self.found)
+            long = any(e.role or e.joined or re.search(P.of_context, before) for e, before in ahead)
             if served and need.mode == "infer" and long and size >= USUAL.least_prompt:
                 self.fields.setdefault("context", int(size))
                 self.notes.append(f"{counted[0].words.strip()} are read as the context")
@@ -821,6 +819,11 @@ class Worked(Cards):
 def _modes(text: str) -> list[Purpose]:
     """What a text says is done with a model."""
     return [mode for words, mode in RULES["modes"] if re.search(words, text)]
+
+
+def _item_of(name: str | None) -> str:
+    """In what a workload counts, by which what people name is told from limits of a machine: "copy room"."""
+    return registry.get(name).spec.item if name in registry.names() else ""
 
 
 def _held(name: str, mode: Purpose) -> float:

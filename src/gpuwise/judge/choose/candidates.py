@@ -173,11 +173,7 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         and offer.seen_on
         and allowed.get(offer.kind, sold and (not need.sold or offer.kind in need.sold))
         # What is sold both new and used has the price of the new one.
-        and not (
-            offer.kind == "street"
-            and need.sold
-            and is_sold_new(offer.gpu_ids[0], today) != ("new" in need.sold)
-        )
+        and not (offer.kind == "street" and need.sold and is_sold_new(offer.gpu_ids[0], today))
         # A purchase is of the card: the provider asked for is one that rents.
         and (not wanted or not offer.per_hour or offer.provider.casefold() in wanted)
         and offer.provider.casefold() not in need.avoid
@@ -191,19 +187,15 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         o for o in found
         if not _is_late(need, o, today) or (not o.per_hour and (o.whole or named.issuperset(o.gpu_ids)))
     ]  # fmt: skip
-    return prices.current([offer for offer in _of_their_own(need, found) if _is_sold_so(offer)])
+    return prices.current([offer for offer in _of_their_own(found) if _is_sold_so(offer)])
 
 
-def _of_their_own(need: Need, offers: Sequence[Offer]) -> Iterator[Offer]:
-    """The offers, of purchases without those GPUs of a family that have a price of their own, and where new
-    cards are wanted without what is asked for used and new ones together beside a price of new ones."""
+def _of_their_own(offers: Sequence[Offer]) -> Iterator[Offer]:
+    """The offers, of purchases without those GPUs of a family that have a price of their own."""
     own = {(o.gpu_ids[0], o.kind) for o in offers if not o.per_hour and len(o.gpu_ids) == 1}
-    new = {gpu for gpu, kind in own if kind == "new" and "new" in need.sold}
     for offer in offers:
-        family, street = len(offer.gpu_ids) > 1 and not offer.per_hour, offer.kind == "street"
-        no = {
-            gpu for gpu in offer.gpu_ids if (family and (gpu, offer.kind) in own) or (street and gpu in new)
-        }
+        family = len(offer.gpu_ids) > 1 and not offer.per_hour
+        no = {gpu for gpu in offer.gpu_ids if family and (gpu, offer.kind) in own}
         if left := tuple(gpu for gpu in offer.gpu_ids if gpu not in no):
             yield replace(offer, gpu_ids=left) if no else offer
 

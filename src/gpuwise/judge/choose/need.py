@@ -45,8 +45,6 @@ _PHASES = {"TPOT": "decode", "TTFT": "prefill"}
 WORDS: Mapping[str, Any] = tomllib.loads((DATA / "words.toml").read_text(encoding="utf-8"))
 ALIASES: Mapping[str, str] = WORDS["aliases"]
 PROVIDERS: Mapping[str, str] = WORDS["providers"]
-# Network passes of one image of diffusion: 50 steps, each with and without the prompt (guidance).
-STEPS, PASSES = 50, 100
 # Passes of a network whose adapters learn: forward, forward again for what was not kept, and backward for
 # activations alone. Its weights are those of inference, with no state of an optimizer beside them.
 OF_ADAPTERS = 3
@@ -208,8 +206,9 @@ def need_for(
     if all(spec.item == "image-step" for spec in specs):
         mode = mode or "infer"  # People make images far more often than models of them
     if work is not None and work.item == "image" and specs[0].item == "image-step":
-        passes = PASSES if mode == "infer" else 1  # A step of training sees each of its images once
-        notes = (f"an image is {STEPS} steps, each twice through the network for guidance",) * (passes > 1)
+        steps = steps or 50  # Each with and without the prompt (guidance)
+        passes = 2 * steps if mode == "infer" else 1  # A step of training sees each of its images once
+        notes = (f"an image is {steps} steps, each twice through the network for guidance",) * (passes > 1)
         work = work._replace(items=work.items * passes, item="image-step")
     length = tokens_of(specs[0].title) if specs[0].item == "sequence" else 0
     if work is not None and work.item == "token" and length:
@@ -715,7 +714,7 @@ def need_of(
         providers=providers or None,
         users=None if shared else users, concurrent=shared,
         context=read("context", lambda text: units.parse_counts(text, "a context")[0]),
-        sold={"new": ("new", "street"), "used": ("used", "street")}.get(given.get("condition") or ""),
+        sold={"new": ("new",), "used": ("used", "street")}.get(given.get("condition") or ""),
         sets=sets or None, only=tuple(gpu for gpu, _ in ids) if ids and not sets else None,
         egress_gb=egress[0] if egress else None,
         gpus=(min(sizes), max(sizes)) if sizes and not given.get("gpus") else None,
