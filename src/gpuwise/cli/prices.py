@@ -67,7 +67,7 @@ def command(
     for kind in KINDS:
         flag = options.get(kind.replace("-", "_")) or options["rent" if kind in RENTS else "buy"]
         if flag or kind in words:
-            kinds |= {kind, "street"} if kind == "used" else {kind}  # most used ones are asked for beside new
+            kinds |= {kind}
     if unknown := kinds.difference(KINDS):
         raise InputError(f"unknown kind {min(unknown)!r}", hint=f"known: {', '.join(KINDS)}")
     limit = None
@@ -95,8 +95,9 @@ def command(
     )
     try:
         answer = price_list(request)
-    except NoDataError:
+    except NoDataError as error:
         if not watched:
+            error.args = ("; ".join(filter(None, (str(error), _mixed(request)))),)
             raise
         lowest = ""
         any_sum = replace(request, limit=limit and replace(limit, amount=inf))  # Rent or purchases as before
@@ -127,9 +128,22 @@ def command(
             hints.append(f"{len(table.rows)} of {len(priced.offers)} offers shown; all of them: --top 0")
         if compact:
             hints.append("instance, source and note of each offer: --wide, or -o FILE.csv")
-    met = (f"{watched}: yes: {show.lowest(priced.offers)}",) if watched else ()
-    table = replace(table, before=(*met, *table.before), notes=(*hints, *table.notes))
+    met = f"{watched}: yes: {show.lowest(priced.offers)}" if watched else ""
+    before = filter(None, (met, *table.before, _mixed(request)))
+    table = replace(table, before=tuple(before), notes=(*hints, *table.notes))
     printer.deliver(table, answer.to_data, as_json=as_json, output=output, fit=True)
+
+
+def _mixed(request: PricesRequest) -> str:
+    """What is asked for used and new cards of a GPU together, beside used ones alone; empty without any."""
+    from gpuwise.show import prices as show
+
+    if not request.gpu or not {"used"} <= request.kinds or "street" in request.kinds:
+        return ""
+    with suppress(NoDataError):
+        mixed = price_list(replace(request, kinds=frozenset({"street"}))).value.offers
+        return f"not among these, as new ones are in it: {show.bought(mixed, printer.today())}; --kind street"
+    return ""
 
 
 def narrow() -> bool:
