@@ -513,6 +513,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(f"{more}, {few}", gpus=(1, needs.MOST_TOGETHER))
     if error.code == "limits" and need.sets and need.period_s and not need.batched:
         yield noted("what comes may wait, as one GPU is busy nearly all of the time", batched=True)
+    if error.code == "limits" and need.form == "small" and need.slots and not names:
+        yield noted("who counts slots has a small case for a card", form=None)
     if need.task and {count for _, count in need.sets} == {1}:
         # Of cards that are named alone, several may share a model.
         for most in (2, 4, needs.MOST_TOGETHER) if len(need.sets) == 1 else (needs.MOST_TOGETHER,):

@@ -59,7 +59,7 @@ def limits(need: Need) -> Iterator[str]:
         (need.bill and need.bill.usd and f"{need.bill.of} at {_billed(need, need.bill)}", "{}"),
         (" and ".join(phrases.counted(*each) for each in Counter(need.have).items()), "you have {}"),
         (need.region, "in {}"), (", ".join(need.providers), "of {}"), (", ".join(need.avoid), "not of {}"),
-        (need.quiet, "quiet"), (need.at_home, "at home"),
+        (need.quiet and fit.QUIET, "{}"), (need.at_home, "at home"),
         (need.egress_gb, f"{{:,.0f}} GB sent out{often(need) or ' in all'}"),
         (kwh != usual.electricity_usd_per_kwh and kwh, "${:.3g} a kWh"),
         (week != usual.hours_per_week and week, HOURS_STATED),
@@ -404,7 +404,6 @@ def setup(need: Need, bought: Option) -> str:
         f"{slots * bought.count:g} slot{'s' * (slots * bought.count != 1)}" if slots else "",
         cooled(spec, served=bought.host_usd > 0 and "server" in host),
         "no CUDA after 12" if old else "",
-        f"quiet: at most {fit.QUIET_W:g} W of heat" if need.quiet else "",
         f"{usd(energy)} of electricity a month" if bought.power_w else "",
         f"worth {left} after {a.owned_for}",
     ]  # fmt: skip

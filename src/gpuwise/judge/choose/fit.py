@@ -103,6 +103,7 @@ LONGEST_S = 5 * 31557600.0
 SUPPLY_EFFICIENCY = 0.9
 # More heat than this takes fans that people hear across a desk.
 QUIET_W = 300.0
+QUIET = f"quiet: fans of its own and at most {QUIET_W:g} W of heat"
 LOUD = f"too loud beside a desk: made for a server's fans, or more than {QUIET_W:g} W of heat"
 
 
