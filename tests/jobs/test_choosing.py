@@ -634,3 +634,33 @@ def test_the_electricity_of_work_that_comes_again_is_of_its_busy_share() -> None
     kwh = (first.energy_j_per_item or 0.0) * 20e6 * days / 3.6e6
     assert electricity(found.need, first) == pytest.approx((kwh, 0.2 * kwh), rel=1e-3)
     assert 0 < kwh < 1.3 * ((first.power_w or 0.0) + 80) / 1000 * 24 * days
+
+
+def test_cards_with_fans_go_before_what_is_made_for_a_server() -> None:
+    text = "used card for sdxl, 16 GB at least, 200 W at most"
+    facts = Facts(today=DAY)
+    found = choose(text, facts).value
+    first = catalog.get(found.options[0].gpu_id)
+    assert (first.text("segment"), found.options[0].price_usd) == ("consumer", None)
+    assert any("without fans" in note for note in found.need.notes)
+    # Who names it, computes in FP64, or has another fresh price is not led away from it.
+    named = choose("used a10 for sdxl, 200 W at most", facts).value
+    assert named.options[0].gpu_id == "a10"
+    own = next(o for o in facts.offers if o.gpu_ids == ("a10",) and o.kind == "street")
+    shop = replace(own, gpu="rtx-4060-ti-16gb", gpu_ids=("rtx-4060-ti-16gb",), kind="used", amount=500.0)
+    fresh = choose(text, Facts(today=DAY, offers=(*facts.offers, shop))).value
+    assert (fresh.options[0].gpu_id, fresh.options[0].way) == ("rtx-4060-ti-16gb", "used")
+
+
+def test_what_is_not_held_in_16_bits_is_held_in_4() -> None:
+    words = {"mode": "infer", "acquire": "own", "work": "5M tokens/day"}
+    need = need_of("llm-8b", {**words, "budget": "¥300000"}, {"JPY": 0.0063})[0]
+    assert any("yen" in note for note in need.notes)
+    shorter = [each for each in choose(need, Facts(today=DAY)).value.changes if "--precision int4" in each]
+    assert len(shorter) == 1
+    four = need_of("llm-8b", {**words, "budget": "$1899", "precision": "int4"}, {})[0]
+    found = choose(four, Facts(today=DAY)).value
+    assert not any("--precision" in each or "yen" in each for each in (*found.changes, *found.need.notes))
+    with pytest.raises(InputError, match="over budget") as refused:
+        choose(need_of("llm-8b", {**words, "budget": "$1200"}, {})[0], Facts(today=DAY))
+    assert "precision int4" in str(refused.value.hint)

@@ -15,6 +15,7 @@ from gpuwise.errors import GpuwiseError, InputError, NoDataError, check_wanted
 from gpuwise.facts import catalog, prices
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import answer as say
+from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import decide, fit, owning, phrases, speeds, verdicts
 from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.candidates import EXPORT, FEW, PAID, TOGETHER, names_of, offered, stated, usable
@@ -28,6 +29,7 @@ from gpuwise.model.result import Issue, Record, firsts
 from gpuwise.model.units import percent, seconds, significant, usd
 from gpuwise.predictor.card import MODULES, UNMEASURED
 from gpuwise.show.table import Answer
+from gpuwise.workloads import registry
 
 __all__ = ["choose", "need_for", "offers_with"]
 
@@ -454,6 +456,7 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
         same = [each for each in patient if alike(each[0]) == alike(failed[0][0])]
         near = sorted((e for e in same if fit.least_budget(e[1])), key=lambda e: fit.least_budget(e[1]))
         raise _explained(market, *next(iter(fed or many or near or patient or failed))) from None
+    choice = _with_fans(market, choice)
     mine = [choice.rejected[gpu] for gpu in {*need.have} if gpu in choice.rejected]
     asked = need.keep or need.asks == "faster"
     if asked and not need.unproven and any(why.code == "unproven" for why in mine):
@@ -464,6 +467,21 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
     if needs.USUAL_NOTE in need.notes and slow:  # Its owner wants to know how slow it is
         return _first_answer(market, _unhurried(need, f"not all make {needs.USUAL_NOTE}"))
     return choice
+
+
+def _with_fans(market: _Market, choice: Recommendation) -> Recommendation:
+    """The choice, or cards with fans at their last prices where fresh ones are known only of cards that are
+    made for a server's fans, which nobody named for a machine of his own."""
+    need, bought = choice.need, [option for option in choice.options if option.outlay_usd]
+    hosted = {priced.host_of(option.gpu_id, option.count)[0] for option in bought}
+    fans = any(catalog.get(option.gpu_id).text("segment") != "server" for option in choice.options)
+    meant = need.fans or need.have or names_of(need) or need.precision == Precision.FP64
+    if fans or meant or need.acquire != "own" or not hosted <= {"desktop", "workstation"} or not bought:
+        return choice
+    only = f"fresh prices are known only of cards without fans: {phrases.offered_as(bought[0])}"
+    cards = _cards(replace(need, at_home=True))
+    other = market.best_or_none(replace(need, only=cards, notes=(*need.notes, only)))
+    return other if other and other.options[0].last_usd else choice
 
 
 def _same(need: Need) -> Need:
@@ -943,7 +961,22 @@ def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendatio
         if need.region or 0 < len(names) <= FEW:
             other = market.best_or_none(replace(need, sets=(), only=(), region="", goal="cost"))
         choice = decide.with_excluded(choice, market.best(everything), other)
-    return choice
+    return _with_shorter(market, choice)
+
+
+def _with_shorter(market: _Market, choice: Recommendation) -> Recommendation:
+    """The choice, with what weights in 4 bits would change where GPUs are left out that hold none of 16."""
+    need, large = choice.need, [w for w in choice.rejected.values() if "does not fit" in w.detail]
+    if need.task or need.mode != "infer" or need.precision != Precision.BF16 or not large:
+        return choice
+    if any(Precision.INT4 not in registry.get(name).spec.precisions for name, _ in need.workloads):
+        return choice
+    only = need.only if len(need.only) <= FEW else ()
+    other = market.best_or_none(replace(need, precision=Precision.INT4, fallback=None, only=only, notes=()))
+    if not (said := decide.allowing("--precision int4", other.options[0], None) if other else ""):
+        return choice
+    held = f"{said}: all of this is of {need.precision}, in which {len(large)} GPUs do not hold it"
+    return replace(choice, changes=(held, *choice.changes))
 
 
 def _answer(choice: Recommendation) -> Answer[Recommendation]:

@@ -50,6 +50,7 @@ from gpuwise.model.result import Basis, Interval, Issue, Record, Result, grouped
 from gpuwise.model.units import gibibytes, seconds, significant, usd
 from gpuwise.predictor.card import MODULES, UNMEASURED, is_linked
 from gpuwise.predictor.forecast import FITS
+from gpuwise.workloads import registry
 
 # Numbers on products are rounded.
 HALF_GB = 0.5
@@ -627,10 +628,12 @@ def loosened(
         all_of_it = (need.gpus[0], MOST_TOGETHER)
         starts.append((Way("gpus", f"{need.gpus[0]}..{MOST_TOGETHER}", "", {"gpus": all_of_it}),))
     weights = (Precision.BF16, Precision.FP8, Precision.INT4)
-    if need.task == "infer" and need.precision in weights and not need.formats:
+    if need.mode == "infer" and need.precision in weights and not need.formats:
+        works = () if need.task else [registry.get(name).spec.precisions for name, _ in need.workloads]
         starts += [
-            (Way("precision", each, "", {"precision": each}),)
+            (Way("precision", each, "", {"precision": each, "fallback": None}),)
             for each in weights[weights.index(need.precision) + 1 :]
+            if all(each in precisions for precisions in works)
         ]
     if budget is not None and need.acquire == "rent":
         kinds = [kind for kind in ("spot", "community", "reserved") if not getattr(need, kind)]

@@ -758,6 +758,8 @@ def need_of(
         need = replace(need, notes=(*need.notes, note))
     if code := currency or _currency((given.get("budget"), given.get("electricity"), host), rates):
         need = replace(need, currency=(code, rates[code]))
+        if "¥" in (given.get("budget") or "") and code == "JPY":
+            need = replace(need, notes=(*need.notes, "¥ is taken as yen; CNY is yuan"))
     there = need.assumptions.host_usd == 0 and need.acquire == "own" and not need.sets
     if there and not stated["gpus"] and need.gpus == (1, MOST_TOGETHER):
         # In a machine that is there one card is meant; where it is not enough, the job tries more.
