@@ -295,6 +295,9 @@ def test_a_computer_whose_price_is_old_is_named_with_it() -> None:
     found = choose("gpt-oss-120b at home under 5000 dollars", Facts(today=DAY, offers=offers)).value
     first = found.options[0]
     assert (first.gpu_id, first.count, first.price_usd, first.last_usd) == ("gb10", 1, None, 3999)
+    assert found.answer.startswith("No price of the last 120 days is known of these.")
+    fresh = choose("gpt-oss-120b at home under 9000 dollars", Facts(today=DAY)).value
+    assert (fresh.options[0].price_usd is not None, "of the last" in fresh.answer) == (True, False)
 
 
 def test_more_cards_of_those_that_are_there_are_answered_for() -> None:
@@ -664,3 +667,14 @@ def test_what_is_not_held_in_16_bits_is_held_in_4() -> None:
     with pytest.raises(InputError, match="over budget") as refused:
         choose(need_of("llm-8b", {**words, "budget": "$1200"}, {})[0], Facts(today=DAY))
     assert "precision int4" in str(refused.value.hint)
+
+
+def test_a_refusal_names_what_would_do_with_its_seller_and_price() -> None:
+    with pytest.raises(NoDataError, match="no GPU that can do the work has a fresh price in France") as none:
+        choose(
+            "rent one gpu in France for mistral small 24b in fp8, 12 people, 2 $/h at most", Facts(today=DAY)
+        )
+    assert re.search(r"1 x [\w-]+ from [\w-]+ at \$\d\.\d\d/h in ", none.value.hint or "")
+    with pytest.raises(InputError, match="over budget") as dear:
+        choose("rent a gpu for llama 70b, 0.30 $/h at most", Facts(today=DAY))
+    assert re.search(r"1 x [\w-]+ from [\w-]+ at \$\d\.\d\d/h", dear.value.hint or "")

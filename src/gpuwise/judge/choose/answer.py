@@ -224,7 +224,9 @@ def _unpriced(found: Recommendation) -> str:
     best = "slowest, so likely the cheapest," if need.thrifty and not last else best
     best = f"the {'cheapest' if last and need.goal == 'price' else best} of {len(found.options)}"
     best = best if len(found.options) > 1 else "all that keeps the limits"
-    return f"{_got(need, first, 'Take').rstrip(',')}, {seen}, {best}"
+    kind, days = f"{' or '.join(need.sold)} price".strip(), need.assumptions.max_age_days
+    none = f"No {kind} of the last {days:g} days is known of these. " if last and days else ""
+    return f"{none}{_got(need, first, 'Take').rstrip(',')}, {seen}, {best}"
 
 
 def _got(need: Need, first: Option, how: str) -> str:

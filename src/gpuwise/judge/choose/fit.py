@@ -44,7 +44,7 @@ from gpuwise.judge.choose.need import (
 )
 from gpuwise.judge.choose.speeds import OLDEST, Forecast
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
-from gpuwise.model.judgement import Need, Recommendation
+from gpuwise.model.judgement import Need, Option, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import Basis, Interval, Issue, Record, Result, grouped
 from gpuwise.model.units import gibibytes, seconds, significant, usd
@@ -659,7 +659,7 @@ def loosened(
                 same = (each for each in more if len(each) == 1 and each[0].limit in tried)
                 tried |= {way.limit: way for way in next(same, more[0])}
             else:
-                found = f"{first.count} x {first.gpu_id}{' in a machine that is there' * ('host' in tried)}"
+                found = f"{_offer_of(first)}{' in a machine that is there' * ('host' in tried)}"
                 good.append(tuple(way._replace(gpus=found) for way in tried.values()))
                 break
     advice = [start for start in data["ways"] if "" in {way.limit for way in start}]
@@ -670,6 +670,13 @@ def loosened(
     if good or advice:
         return unmet(data["problem"], good or advice, data["why"])
     return InputError(str(error), hint="relax several limits", code="unmet")
+
+
+def _offer_of(option: Option) -> str:
+    """`1 x l40s from runpod at $0.86/h`: what would do, of whom and for how much."""
+    of = f" from {option.provider}" if option.way in RENTS and option.provider else ""
+    price = f" at {usd(option.price_usd.value)}{'/h' * (option.way in RENTS)}" if option.price_usd else ""
+    return f"{option.count} x {option.gpu_id}{of}{price}"
 
 
 def least_budget(error: GpuwiseError) -> float:
@@ -690,7 +697,7 @@ def _elsewhere(need: Need, answers: Callable[..., Recommendation | None]) -> Way
     for area in prices.around(need.region):
         if found := answers(region=area):
             first = found.options[0]
-            where = f"{first.count} x {first.gpu_id} in {first.region or 'no stated place'}"
+            where = f"{_offer_of(first)} in {first.region or 'no stated place'}"
             return Way("region", area or "any", where, {"region": area})
     return None
 
