@@ -63,11 +63,9 @@ def command(
         options["newer_than"] = options["newer_than"] or STALE_DAYS
     words = " ".join(what).split()  # "used 3090", "spot h100"
     what = tuple(word for word in words if word not in KINDS)
-    kinds = {*(options["kinds"] or ())}
-    for kind in KINDS:
-        flag = options.get(kind.replace("-", "_")) or options["rent" if kind in RENTS else "buy"]
-        if flag or kind in words:
-            kinds |= {kind}
+    kinds = {*(options["kinds"] or ()), *(kind for kind in KINDS if kind in words)}
+    flags = {kind: (kind.replace("-", "_"), "rent" if kind in RENTS else "buy") for kind in KINDS}
+    kinds |= {kind for kind, names in flags.items() if any(map(options.get, names))}
     if unknown := kinds.difference(KINDS):
         raise InputError(f"unknown kind {min(unknown)!r}", hint=f"known: {', '.join(KINDS)}")
     limit = None
@@ -138,11 +136,11 @@ def _mixed(request: PricesRequest) -> str:
     """What is asked for used and new cards of a GPU together, beside used ones alone; empty without any."""
     from gpuwise.show import prices as show
 
-    if not request.gpu or not {"used"} <= request.kinds or "street" in request.kinds:
-        return ""
     with suppress(NoDataError):
-        mixed = price_list(replace(request, kinds=frozenset({"street"}))).value.offers
-        return f"not among these, as new ones are in it: {show.bought(mixed, printer.today())}; --kind street"
+        if request.gpu and "used" in request.kinds and "street" not in request.kinds:
+            mixed = price_list(replace(request, kinds=frozenset({"street"}))).value.offers
+            at = show.bought(mixed, printer.today())
+            return f"not among these, as new ones are in it: {at}; --kind street"
     return ""
 
 

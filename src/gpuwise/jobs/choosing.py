@@ -475,12 +475,12 @@ def _with_fans(market: _Market, choice: Recommendation) -> Recommendation:
     need, bought = choice.need, [option for option in choice.options if option.outlay_usd]
     hosted = {priced.host_of(option.gpu_id, option.count)[0] for option in bought}
     fans = any(catalog.get(option.gpu_id).text("segment") != "server" for option in choice.options)
-    meant = need.fans or need.have or names_of(need) or need.precision == Precision.FP64
+    meant = need.fans or need.have or 0 < len(names_of(need)) <= FEW or need.precision == Precision.FP64
     if fans or meant or need.acquire != "own" or not hosted <= {"desktop", "workstation"} or not bought:
         return choice
     only = f"fresh prices are known only of cards without fans: {phrases.offered_as(bought[0])}"
-    cards = _cards(replace(need, at_home=True))
-    other = market.best_or_none(replace(need, only=cards, notes=(*need.notes, only)))
+    cards = tuple(gpu for gpu in _cards(replace(need, at_home=True)) if gpu in (need.only or (gpu,)))
+    other = market.best_or_none(replace(need, only=cards, notes=(*need.notes, only))) if cards else None
     return other if other and other.options[0].last_usd else choice
 
 
@@ -967,16 +967,14 @@ def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendatio
 def _with_shorter(market: _Market, choice: Recommendation) -> Recommendation:
     """The choice, with what weights in 4 bits would change where GPUs are left out that hold none of 16."""
     need, large = choice.need, [w for w in choice.rejected.values() if "does not fit" in w.detail]
-    if need.task or need.mode != "infer" or need.precision != Precision.BF16 or not large:
-        return choice
-    if any(Precision.INT4 not in registry.get(name).spec.precisions for name, _ in need.workloads):
+    held = not large or need.task or need.mode != "infer" or need.precision != Precision.BF16
+    if held or any(Precision.INT4 not in registry.get(name).spec.precisions for name, _ in need.workloads):
         return choice
     only = need.only if len(need.only) <= FEW else ()
     other = market.best_or_none(replace(need, precision=Precision.INT4, fallback=None, only=only, notes=()))
-    if not (said := decide.allowing("--precision int4", other.options[0], None) if other else ""):
-        return choice
-    held = f"{said}: all of this is of {need.precision}, in which {len(large)} GPUs do not hold it"
-    return replace(choice, changes=(held, *choice.changes))
+    said = decide.allowing("--precision int4", other.options[0], None) if other else ""
+    said += f": all of this is of {need.precision}, in which {len(large)} GPUs do not hold it" * bool(said)
+    return replace(choice, changes=(*filter(None, [said]), *choice.changes))
 
 
 def _answer(choice: Recommendation) -> Answer[Recommendation]:
