@@ -645,7 +645,7 @@ def test_cards_with_fans_go_before_what_is_made_for_a_server() -> None:
     found = choose(text, facts).value
     first = catalog.get(found.options[0].gpu_id)
     assert (first.text("segment"), found.options[0].price_usd) == ("consumer", None)
-    assert any("without fans" in note for note in found.need.notes)
+    assert any("no fans: one A10" in note for note in found.need.notes)
     # Who names it, computes in FP64, or has another fresh price is not led away from it.
     named = choose("used a10 for sdxl, 200 W at most", facts).value
     assert named.options[0].gpu_id == "a10"

@@ -470,17 +470,17 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
 
 
 def _with_fans(market: _Market, choice: Recommendation) -> Recommendation:
-    """The choice, or cards with fans at their last prices where fresh ones are known only of cards that are
-    made for a server's fans, which nobody named for a machine of his own."""
-    need, bought = choice.need, [option for option in choice.options if option.outlay_usd]
-    hosted = {priced.host_of(option.gpu_id, option.count)[0] for option in bought}
-    fans = any(catalog.get(option.gpu_id).text("segment") != "server" for option in choice.options)
+    """The choice, or cards with fans at their last prices where the first is made for a server's fans, which
+    nobody named for a machine of his own, and no card with fans has a fresh price."""
+    need, first = choice.need, choice.options[0]
+    fans = {o for o in choice.options if catalog.get(o.gpu_id).text("segment") != "server"}
     meant = need.fans or need.have or 0 < len(names_of(need)) <= FEW or need.precision == Precision.FP64
-    if fans or meant or need.acquire != "own" or not hosted <= {"desktop", "workstation"} or not bought:
+    host = priced.host_of(first.gpu_id, first.count)[0]
+    if first in fans or any(o.outlay_usd for o in fans) or meant or need.acquire != "own" or "server" in host:
         return choice
-    only = f"fresh prices are known only of cards without fans: {phrases.offered_as(bought[0])}"
+    note = f"left out, as it has no fans: {phrases.offered_as(first)}"
     cards = tuple(gpu for gpu in _cards(replace(need, at_home=True)) if gpu in (need.only or (gpu,)))
-    other = market.best_or_none(replace(need, only=cards, notes=(*need.notes, only))) if cards else None
+    other = market.best_or_none(replace(need, only=cards, notes=(*need.notes, note))) if cards else None
     return other if other and other.options[0].last_usd else choice
 
 
