@@ -25,6 +25,12 @@ def test_a_table_and_a_document(gpuwise: Callable[..., Ran]) -> None:
     assert row["needed_bytes"] == pytest.approx(sum(row["parts_bytes"].values()))
 
 
+def test_precision_is_another_word_for_the_format_of_weights(gpuwise: Callable[..., Ran]) -> None:
+    words = ("fit", "llama-3.1-8b", "--gpu", "rtx-4090", "--json")
+    assert gpuwise(*words, "--precision", "int8")[1] == gpuwise(*words, "--weights", "int8")[1]
+    assert gpuwise(*words, "--precision", "int8")[1] != gpuwise(*words, "--weights", "int4")[1]
+
+
 def test_what_does_not_fit_says_on_how_many_it_would(gpuwise: Callable[..., Ran]) -> None:
     code, out, err = gpuwise("fit", "llama-3.1-70b", "--gpu", "h100-sxm", "--weights", "bf16", "--json")
     (row,) = json.loads(out)["rows"]

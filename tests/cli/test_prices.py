@@ -235,13 +235,16 @@ def test_a_seller_and_a_number_stand_beside_the_gpu(gpuwise: Call) -> None:
     )
 
 
-def test_a_small_plain_price_is_of_an_hour_and_used_cards_are_also_those_asked_for_beside_new(
-    gpuwise: Call,
-) -> None:
+def test_a_small_plain_price_is_of_an_hour_and_used_cards_are_no_mixed_ones(gpuwise: Call) -> None:
     of_an_hour = json.loads(gpuwise("prices", "l4", "--max", "0.9", "--json")[1])["offers"]
     assert 0 < max(offer["per_gpu_hour"] for offer in of_an_hour) <= 0.9
     used = json.loads(gpuwise("prices", "rtx-3090", "--used", "--json")[1])["offers"]
-    assert {offer["kind"] for offer in used} == {"used", "street"}
+    assert {offer["kind"] for offer in used} == {"used"}
+    # What is asked for used and new ones together is named apart, also where it is all there is.
+    assert "$1,207 used or new" in gpuwise("prices", "rtx-3090", "--used")[1]
+    assert "not among these" not in gpuwise("prices", "rtx-3090", "--used", "--kind", "street")[1]
+    code, _, err = gpuwise("prices", "a10", "--used")
+    assert (code, "used or new" in err) == (5, True)
 
 
 @pytest.mark.parametrize("words", [("4090", "5090"), ("rtx-4090,rtx-5090",), ("rtx 4090 vs rtx 5090",)])

@@ -317,7 +317,7 @@ def test_a_busy_gpu_is_refused(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -
         (("fit", "gpt2", "--gpu", "2x l4", "--gpus", "4"), 2, "next: leave out --gpus"),
         (("predict", "vgg16", "--batch-size=8", "--gpu", "l4"), 2, "predict vgg16 --batch 8 --gpu l4"),
         (("predict", "vgg16", "--budget", "900"), 2, "next: gpuwise choose vgg16 --budget 900"),
-        (("fit", "gpt2", "--quant", "int8"), 2, "next: gpuwise fit gpt2 --weights int8"),
+        (("fit", "gpt2", "--quant", "int8"), 2, "next: gpuwise fit gpt2 --precision int8"),
         (("bench", "resnet50", "--device", "l40s"), 2, "gpuwise predict --gpu NAME"),
         (("bench", "resnet50", "--gpu", "1"), 2, "--device"),
         (("bench", "resnet50", "--batches", "8"), 2, "Did you mean '--batch'?"),

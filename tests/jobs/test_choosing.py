@@ -295,6 +295,9 @@ def test_a_computer_whose_price_is_old_is_named_with_it() -> None:
     found = choose("gpt-oss-120b at home under 5000 dollars", Facts(today=DAY, offers=offers)).value
     first = found.options[0]
     assert (first.gpu_id, first.count, first.price_usd, first.last_usd) == ("gb10", 1, None, 3999)
+    assert found.answer.startswith("No price of the last 120 days is known of these.")
+    fresh = choose("gpt-oss-120b at home under 9000 dollars", Facts(today=DAY)).value
+    assert (fresh.options[0].price_usd is not None, "of the last" in fresh.answer) == (True, False)
 
 
 def test_more_cards_of_those_that_are_there_are_answered_for() -> None:
@@ -634,3 +637,44 @@ def test_the_electricity_of_work_that_comes_again_is_of_its_busy_share() -> None
     kwh = (first.energy_j_per_item or 0.0) * 20e6 * days / 3.6e6
     assert electricity(found.need, first) == pytest.approx((kwh, 0.2 * kwh), rel=1e-3)
     assert 0 < kwh < 1.3 * ((first.power_w or 0.0) + 80) / 1000 * 24 * days
+
+
+def test_cards_with_fans_go_before_what_is_made_for_a_server() -> None:
+    text = "used card for sdxl, 16 GB at least, 200 W at most"
+    facts = Facts(today=DAY)
+    found = choose(text, facts).value
+    first = catalog.get(found.options[0].gpu_id)
+    assert (first.text("segment"), found.options[0].price_usd) == ("consumer", None)
+    assert any("no fans: one A10" in note for note in found.need.notes)
+    # Who names it, computes in FP64, or has another fresh price is not led away from it.
+    named = choose("used a10 for sdxl, 200 W at most", facts).value
+    assert named.options[0].gpu_id == "a10"
+    own = next(o for o in facts.offers if o.gpu_ids == ("a10",) and o.kind == "street")
+    shop = replace(own, gpu="rtx-4060-ti-16gb", gpu_ids=("rtx-4060-ti-16gb",), kind="used", amount=500.0)
+    fresh = choose(text, Facts(today=DAY, offers=(*facts.offers, shop))).value
+    assert (fresh.options[0].gpu_id, fresh.options[0].way) == ("rtx-4060-ti-16gb", "used")
+
+
+def test_what_is_not_held_in_16_bits_is_held_in_4() -> None:
+    words = {"mode": "infer", "acquire": "own", "work": "5M tokens/day"}
+    need = need_of("llm-8b", {**words, "budget": "¥300000"}, {"JPY": 0.0063})[0]
+    assert any("yen" in note for note in need.notes)
+    shorter = [each for each in choose(need, Facts(today=DAY)).value.changes if "--precision int4" in each]
+    assert len(shorter) == 1
+    four = need_of("llm-8b", {**words, "budget": "$1899", "precision": "int4"}, {})[0]
+    found = choose(four, Facts(today=DAY)).value
+    assert not any("--precision" in each or "yen" in each for each in (*found.changes, *found.need.notes))
+    with pytest.raises(InputError, match="over budget") as refused:
+        choose(need_of("llm-8b", {**words, "budget": "$1200"}, {})[0], Facts(today=DAY))
+    assert "precision int4" in str(refused.value.hint)
+
+
+def test_a_refusal_names_what_would_do_with_its_seller_and_price() -> None:
+    with pytest.raises(NoDataError, match="no GPU that can do the work has a fresh price in France") as none:
+        choose(
+            "rent one gpu in France for mistral small 24b in fp8, 12 people, 2 $/h at most", Facts(today=DAY)
+        )
+    assert re.search(r"1 x [\w-]+ from [\w-]+ at \$\d\.\d\d/h in ", none.value.hint or "")
+    with pytest.raises(InputError, match="over budget") as dear:
+        choose("rent a gpu for llama 70b, 0.30 $/h at most", Facts(today=DAY))
+    assert re.search(r"1 x [\w-]+ from [\w-]+ at \$\d\.\d\d/h", dear.value.hint or "")

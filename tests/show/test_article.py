@@ -193,6 +193,33 @@ def test_the_order_of_the_cards_changes_no_verdict(ids: tuple[str, ...]) -> None
     assert all(each == winners[0] for each in winners)
 
 
+def test_buying_is_judged_by_prices_of_one_kind_and_of_today() -> None:
+    ids = "rtx-4090", "rtx-3090"
+    given = contest(*ids, predictions=tuple(r for one in ids for r in of_gpu(one, 100.0)))
+    sold = next(o for o in given.offers if o.gpu_ids == ("rtx-4090",) and not o.per_hour)
+    shop = replace(sold, kind="new", amount=2000.0, note="", seen_on="2026-11-01", listed_on="")
+    used = replace(shop, gpu_ids=(ids[1],), gpu=ids[1], kind="used", amount=800.0)
+    new, old = replace(used, kind="new", amount=1600.0), replace(used, kind="new", seen_on="2020-09-01")
+    assert replace(given, offers=(shop, new)).bought == {ids[0]: 2000.0, ids[1]: 1600.0}
+    assert "purchase" in criteria(replace(given, offers=(shop, new)))
+    for other in (used, old):
+        assert "purchase" not in criteria(replace(given, offers=(shop, other)))
+    module = replace(contest("l40s", "a100-sxm4-80gb"), offers=(
+        replace(shop, gpu_ids=("l40s",), gpu="l40s"), replace(shop, gpu_ids=("a100-sxm4-80gb",), gpu="a100"),
+    ))  # fmt: skip
+    assert set(module.bought) == {"l40s"}
+
+
+@pytest.mark.parametrize(("faster", "decides"), [(0, True), (1, False)])
+def test_a_peak_decides_only_where_the_forecasts_agree(faster: int, decides: bool) -> None:
+    ids = "rtx-4090", "rtx-3090"  # The first has more of every peak
+    speeds = (100.0, 50.0) if not faster else (50.0, 100.0)
+    predictions = tuple(r for one, speed in zip(ids, speeds, strict=True) for r in of_gpu(one, speed))
+    words = section(article(contest(*ids, predictions=predictions)), "forecasts").text[0]
+    assert ("so the 16-bit matrix peak decides" in words or "so memory bandwidth decides" in words) == decides
+    assert ("alone does not decide" in words) != decides
+
+
 def test_a_card_without_an_offer_gets_no_price() -> None:
     found = section(article(contest("a100-pcie-80gb", "rtx-4090-laptop")), "prices")
     assert "No dated offer of exactly the RTX 4090 Laptop GPU" in found.text[0]

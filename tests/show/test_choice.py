@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 from datetime import date
 
 from gpuwise.judge.choose.decide import recommend
 from gpuwise.model.gpu import Offer, Source
-from gpuwise.model.judgement import Assumptions, Need, Recommendation
+from gpuwise.model.judgement import Assumptions, Chance, Need, Recommendation
 from gpuwise.model.result import Interval
 from gpuwise.show import choice
 from gpuwise.show.charts import Plot
@@ -110,6 +111,15 @@ def test_the_answer_stands_before_the_table_and_the_detail_behind_it() -> None:
     assert len(short.before) + len(short.rows) + len(short.notes) < 28
     assert not any(note.startswith("1. ") for note in short.notes)
     assert any(note.startswith("1. ") for note in full.notes)
+
+
+def test_each_row_that_is_shown_has_its_reasons_and_no_other_is_named() -> None:
+    found = replace(made(), chances=tuple(Chance(other=rank, probability=0.6) for rank in (2, 3)))
+    for top in (1, 2, 3):
+        notes = choice.table(found, top=top).notes
+        assert [n[0] for n in notes if n[:2] in ("1.", "2.", "3.")] == ["1", "2", "3"][:top]
+        close = next((note for note in notes if "within the uncertainty" in note), "")
+        assert ("2" in close.split(" cost ")[0], "3" in close.split(" cost ")[0]) == (top > 1, top > 2)
 
 
 def test_each_gpu_has_one_row_unless_all_are_asked_for() -> None:

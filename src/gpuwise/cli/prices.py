@@ -63,11 +63,9 @@ def command(
         options["newer_than"] = options["newer_than"] or STALE_DAYS
     words = " ".join(what).split()  # "used 3090", "spot h100"
     what = tuple(word for word in words if word not in KINDS)
-    kinds = {*(options["kinds"] or ())}
-    for kind in KINDS:
-        flag = options.get(kind.replace("-", "_")) or options["rent" if kind in RENTS else "buy"]
-        if flag or kind in words:
-            kinds |= {kind, "street"} if kind == "used" else {kind}  # most used ones are asked for beside new
+    kinds = {*(options["kinds"] or ()), *(kind for kind in KINDS if kind in words)}
+    flags = {kind: (kind.replace("-", "_"), "rent" if kind in RENTS else "buy") for kind in KINDS}
+    kinds |= {kind for kind, names in flags.items() if any(map(options.get, names))}
     if unknown := kinds.difference(KINDS):
         raise InputError(f"unknown kind {min(unknown)!r}", hint=f"known: {', '.join(KINDS)}")
     limit = None
@@ -95,8 +93,9 @@ def command(
     )
     try:
         answer = price_list(request)
-    except NoDataError:
+    except NoDataError as error:
         if not watched:
+            error.args = ("; ".join(filter(None, (str(error), _mixed(request)))),)
             raise
         lowest = ""
         any_sum = replace(request, limit=limit and replace(limit, amount=inf))  # Rent or purchases as before
@@ -127,9 +126,22 @@ def command(
             hints.append(f"{len(table.rows)} of {len(priced.offers)} offers shown; all of them: --top 0")
         if compact:
             hints.append("instance, source and note of each offer: --wide, or -o FILE.csv")
-    met = (f"{watched}: yes: {show.lowest(priced.offers)}",) if watched else ()
-    table = replace(table, before=(*met, *table.before), notes=(*hints, *table.notes))
+    met = f"{watched}: yes: {show.lowest(priced.offers)}" if watched else ""
+    before = filter(None, (met, *table.before, _mixed(request)))
+    table = replace(table, before=tuple(before), notes=(*hints, *table.notes))
     printer.deliver(table, answer.to_data, as_json=as_json, output=output, fit=True)
+
+
+def _mixed(request: PricesRequest) -> str:
+    """What is asked for used and new cards of a GPU together, beside used ones alone; empty without any."""
+    from gpuwise.show import prices as show
+
+    with suppress(NoDataError):
+        if request.gpu and "used" in request.kinds and "street" not in request.kinds:
+            mixed = price_list(replace(request, kinds=frozenset({"street"}))).value.offers
+            at = show.bought(mixed, printer.today())
+            return f"not among these, as new ones are in it: {at}; --kind street"
+    return ""
 
 
 def narrow() -> bool:

@@ -15,6 +15,7 @@ from gpuwise.errors import GpuwiseError, InputError, NoDataError, check_wanted
 from gpuwise.facts import catalog, prices
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import answer as say
+from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import decide, fit, owning, phrases, speeds, verdicts
 from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.candidates import EXPORT, FEW, PAID, TOGETHER, names_of, offered, stated, usable
@@ -28,6 +29,7 @@ from gpuwise.model.result import Issue, Record, firsts
 from gpuwise.model.units import percent, seconds, significant, usd
 from gpuwise.predictor.card import MODULES, UNMEASURED
 from gpuwise.show.table import Answer
+from gpuwise.workloads import registry
 
 __all__ = ["choose", "need_for", "offers_with"]
 
@@ -454,6 +456,7 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
         same = [each for each in patient if alike(each[0]) == alike(failed[0][0])]
         near = sorted((e for e in same if fit.least_budget(e[1])), key=lambda e: fit.least_budget(e[1]))
         raise _explained(market, *next(iter(fed or many or near or patient or failed))) from None
+    choice = _with_fans(market, choice)
     mine = [choice.rejected[gpu] for gpu in {*need.have} if gpu in choice.rejected]
     asked = need.keep or need.asks == "faster"
     if asked and not need.unproven and any(why.code == "unproven" for why in mine):
@@ -464,6 +467,21 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
     if needs.USUAL_NOTE in need.notes and slow:  # Its owner wants to know how slow it is
         return _first_answer(market, _unhurried(need, f"not all make {needs.USUAL_NOTE}"))
     return choice
+
+
+def _with_fans(market: _Market, choice: Recommendation) -> Recommendation:
+    """The choice, or cards with fans at their last prices where the first is made for a server's fans, which
+    nobody named for a machine of his own, and no card with fans has a fresh price."""
+    need, first = choice.need, choice.options[0]
+    fans = {o for o in choice.options if catalog.get(o.gpu_id).text("segment") != "server"}
+    meant = need.fans or need.have or 0 < len(names_of(need)) <= FEW or need.precision == Precision.FP64
+    host = priced.host_of(first.gpu_id, first.count)[0]
+    if first in fans or any(o.outlay_usd for o in fans) or meant or need.acquire != "own" or "server" in host:
+        return choice
+    note = f"left out, as it has no fans: {phrases.offered_as(first)}"
+    cards = tuple(gpu for gpu in _cards(replace(need, at_home=True)) if gpu in (need.only or (gpu,)))
+    other = market.best_or_none(replace(need, only=cards, notes=(*need.notes, note))) if cards else None
+    return other if other and other.options[0].last_usd else choice
 
 
 def _same(need: Need) -> Need:
@@ -513,6 +531,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(f"{more}, {few}", gpus=(1, needs.MOST_TOGETHER))
     if error.code == "limits" and need.sets and need.period_s and not need.batched:
         yield noted("what comes may wait, as one GPU is busy nearly all of the time", batched=True)
+    if error.code == "limits" and need.form == "small" and need.slots and not names:
+        yield noted("who counts slots has a small case for a card", form=None)
     if need.task and {count for _, count in need.sets} == {1}:
         # Of cards that are named alone, several may share a model.
         for most in (2, 4, needs.MOST_TOGETHER) if len(need.sets) == 1 else (needs.MOST_TOGETHER,):
@@ -941,7 +961,20 @@ def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendatio
         if need.region or 0 < len(names) <= FEW:
             other = market.best_or_none(replace(need, sets=(), only=(), region="", goal="cost"))
         choice = decide.with_excluded(choice, market.best(everything), other)
-    return choice
+    return _with_shorter(market, choice)
+
+
+def _with_shorter(market: _Market, choice: Recommendation) -> Recommendation:
+    """The choice, with what weights in 4 bits would change where GPUs are left out that hold none of 16."""
+    need, large = choice.need, [w for w in choice.rejected.values() if "does not fit" in w.detail]
+    held = not large or need.task or need.mode != "infer" or need.precision != Precision.BF16
+    if held or any(Precision.INT4 not in registry.get(name).spec.precisions for name, _ in need.workloads):
+        return choice
+    only = need.only if len(need.only) <= FEW else ()
+    other = market.best_or_none(replace(need, precision=Precision.INT4, fallback=None, only=only, notes=()))
+    said = decide.allowing("--precision int4", other.options[0], None) if other else ""
+    said += f": all of this is of {need.precision}, in which {len(large)} GPUs do not hold it" * bool(said)
+    return replace(choice, changes=(*filter(None, [said]), *choice.changes))
 
 
 def _answer(choice: Recommendation) -> Answer[Recommendation]:

@@ -21,6 +21,7 @@ from gpuwise.facts import prices
 from gpuwise.model.gpu import GpuSpec, Offer
 from gpuwise.model.result import Record, firsts, grouped
 from gpuwise.model.units import Amount, gibibytes, percent, significant, times, usd, watts, whole
+from gpuwise.predictor.card import MODULES
 from gpuwise.show.card import introduction, made_from_facts
 from gpuwise.show.charts import Mark, Rows, frontier, tradeoff
 from gpuwise.show.gpus import peak_value, quantity, short, side_by_side
@@ -203,11 +204,16 @@ class Contest:
         """Median on-demand rent of an hour, in USD: spot rents are interrupted."""
         return hourly(self.offers, gpu_id, self.today)
 
-    def bought(self, gpu_id: str) -> float | None:
-        """What it costs to buy, in USD: the median of street prices, or the launch price."""
-        mine = exact(self.offers, gpu_id)
-        found = prices.usual(mine, "street", self.today) or prices.usual(mine, "new", self.today)
-        return None if found is None else found.median
+    @cached_property
+    def bought(self) -> dict[str, float]:
+        """What each costs to buy, in USD, at prices of today of the one kind that most of them have: a launch
+        price says nothing beside a price of a shop. Modules of a server's board go in no slot."""
+        cards = [spec.id for spec in self.specs if spec.text("form") not in MODULES]
+        kinds = ("street", "new", "used")
+        each = [
+            {one: prices.spread(exact(self.offers, one), kind, self.today) for one in cards} for kind in kinds
+        ]
+        return max(({one: p.median for one, p in of.items() if p} for of in each), key=len)
 
 
 def article(given: Contest) -> Page:
@@ -268,7 +274,7 @@ def criteria(given: Contest) -> dict[str, Criterion]:
             continue
         speeds = given.speeds_of(every)
         over[name] = f"mean of {len(kinds)} kinds of work" if len(kinds) > 1 else kinds[0].title
-        paid, figure = (given.bought, name) if name == "purchase" else (given.rent, f"{name} for rent")
+        paid, figure = (given.bought.get, name) if name == "purchase" else (given.rent, f"{name} for rent")
         figures[figure] = _relative({one: p / speed for one, speed in speeds.items() if (p := paid(one))})
         if name != "purchase":
             figures[name] = _relative(speeds)
@@ -345,6 +351,7 @@ def _speed(given: Contest) -> Section:
     marks: list[Mark] = []
     ratios: dict[str, list[dict[str, Any]]] = {one: [] for one in given.ids}
     waits: dict[str, list[Kind]] = {}
+    fastest: dict[Kind, str] = {}
     # Ratios are over the first whose speed can be ranked.
     base_id = (*given.able(DEEP), *given.ids)[0]
     base_name = given.name(base_id)
@@ -365,6 +372,7 @@ def _speed(given: Contest) -> Section:
         })  # fmt: skip
         if len(bounds) == 1 and len(able) > 1:
             waits.setdefault(bounds[0], []).append(kind)
+            fastest[kind] = max(able, key=lambda one: able[one].value)
         base = able.get(base_id)
         for one in able:
             if base is not None and one != base_id:
@@ -383,7 +391,9 @@ def _speed(given: Contest) -> Section:
         what, field = _DECIDES[bound]
         asked = [s for s in given.specs if field and any(given.forecast(kind, s.id) for kind in kinds)]
         known = {s.id: number for s in asked if (number := quantity(s, field))}
-        decided.append((bound, kinds, what, max(known, key=lambda one: known[one]) if len(known) > 1 else ""))
+        most = max(known, key=lambda one: known[one]) if len(known) > 1 else ""
+        ahead = sum(fastest[kind] == most for kind in kinds)
+        decided.append((bound, kinds, what, most, ahead))
     spans = [
         (one, min(each, key=lambda r: r["ratio"]), max(each, key=lambda r: r["ratio"]))
         for one, each in ratios.items()

@@ -28,8 +28,6 @@ _SCALES = ((1.0, ""), (1e3, "1k "), (1e6, "1M "), (1e9, "1G "), (1e12, "1T "), (
 _ENOUGH_USD = 0.01
 # Of the terminal: changes and left-out GPUs that are named; the rest is behind the detail.
 _CHANGES, _APART = 3, 6
-# Options whose reasons stand below the table.
-_REASONED = 3
 _MOST_WORDS = 50
 # More points hide each other.
 _DRAWN = 40
@@ -231,13 +229,12 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
         lines.append(assumed(found.need.assumptions, service=found.need.period_s is not None))
     if not why:
         return lines
-    lines += [
-        f"{o.rank}. {o.count} x {o.gpu_id}, {_source(o)}: {'; '.join(o.why)}" for o in shown[:_REASONED]
-    ]
+    lines += [f"{o.rank}. {o.count} x {o.gpu_id}, {_source(o)}: {'; '.join(o.why)}" for o in shown]
     lines += [] if len(found.options) > 1 else ["it is the only option"]
     for second in found.chances[:1]:
         lines.append(f"chance that 1 costs less than 2: {percent(second.probability, 0)}")
-    close = [str(chance.other) for chance in found.chances if not chance.told_apart]
+    ranks = {option.rank for option in shown}
+    close = [str(each.other) for each in found.chances if each.other in ranks and not each.told_apart]
     if close:
         lines.append(f"options 1 and {', '.join(close)} cost the same within the uncertainty (80 %)")
     lines += [f"what would change it: {text}" for text in found.changes[_CHANGES:]]

@@ -285,6 +285,13 @@ def test_a_small_computer_is_joined_with_one_other_at_most(need, offer) -> None:
     assert counts == [1, 2]
 
 
+def test_a_laptop_is_never_joined_with_another_one(need, offer, today: date) -> None:
+    own = offer("rtx-4060-laptop", 1200, "new")
+    assert [count for count, _ in machines(need(gpus=(1, 8), mode="infer"), own)] == [1]
+    asked = need(gpus=(1, 8), only=("rtx-4060-laptop", "gb10"), acquire="own")
+    assert offered(asked, [], today) == {"rtx-4060-laptop": (1,), "gb10": (1, 2)}
+
+
 def test_of_a_family_s_price_those_are_left_out_that_have_their_own(need, offer, today: date) -> None:
     both = "rtx-5060-ti-16gb;rtx-5060-ti-8gb"
     offers = [offer(both, 480, "street"), offer("rtx-5060-ti-16gb", 600, "street"), offer(both, 0.3)]

@@ -111,7 +111,8 @@ def test_of_rent_over_the_budget_other_kinds_are_remedies(need, speed, offer) ->
         made(asked, speeds, offers)
     error = loosened(refused.value, asked, lambda other: made(other, speeds, priced_for(other, offers)))
     assert {(way.limit, way.value, way.gpus) for each in error.data["ways"] for way in each} == {
-        ("budget", "$0.30/h", "1 x rtx-3090"), ("spot", "ok", "1 x l40s"),
+        ("budget", "$0.30/h", "1 x rtx-3090 from cloud at $0.30/h"),
+        ("spot", "ok", "1 x l40s from cloud at $0.10/h"),
     }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from gpuwise.errors import InputError
 from gpuwise.judge.choose.need import check, need_for, need_of, presets, settled, unknown
 from gpuwise.model.judgement import Assumptions
 from gpuwise.model.units import Latency, Work
+from gpuwise.predictor.fit import STATE_BYTES
 
 IMAGES = Work(1e6, None, "image")
 
@@ -21,6 +22,14 @@ def test_a_workload_alone_is_a_whole_need() -> None:
     assert (need.workloads, need.mode, need.precision) == ((("resnet50", 1.0),), "train", "bf16")
     assert (need.acquire, need.spot, need.gpus) == ("both", False, (1, 1))
     check(need)
+
+
+def test_what_full_training_counts_is_said_as_fit_counts_it() -> None:
+    size = 2 + STATE_BYTES["adamw"]
+    mixed = 2 + STATE_BYTES["adamw32"]
+    (note,) = (n for n in need_for("llama-3.1-8b", mode="full").notes if "AdamW" in n)
+    assert (f"{size} bytes a parameter" in note, f"takes {mixed}" in note) == (True, True)
+    assert not any("AdamW" in n for n in need_for("llama-3.1-8b", mode="lora").notes)
 
 
 def test_at_most_three_names_are_guessed() -> None:

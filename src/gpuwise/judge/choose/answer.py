@@ -59,7 +59,7 @@ def limits(need: Need) -> Iterator[str]:
         (need.bill and need.bill.usd and f"{need.bill.of} at {_billed(need, need.bill)}", "{}"),
         (" and ".join(phrases.counted(*each) for each in Counter(need.have).items()), "you have {}"),
         (need.region, "in {}"), (", ".join(need.providers), "of {}"), (", ".join(need.avoid), "not of {}"),
-        (need.quiet, "quiet"), (need.at_home, "at home"),
+        (need.quiet and fit.QUIET, "{}"), (need.at_home, "at home"),
         (need.egress_gb, f"{{:,.0f}} GB sent out{often(need) or ' in all'}"),
         (kwh != usual.electricity_usd_per_kwh and kwh, "${:.3g} a kWh"),
         (week != usual.hours_per_week and week, HOURS_STATED),
@@ -224,7 +224,9 @@ def _unpriced(found: Recommendation) -> str:
     best = "slowest, so likely the cheapest," if need.thrifty and not last else best
     best = f"the {'cheapest' if last and need.goal == 'price' else best} of {len(found.options)}"
     best = best if len(found.options) > 1 else "all that keeps the limits"
-    return f"{_got(need, first, 'Take').rstrip(',')}, {seen}, {best}"
+    kind, days = f"{' or '.join(need.sold)} price".strip(), need.assumptions.max_age_days
+    none = f"No {kind} of the last {days:g} days is known of these. " if last and days else ""
+    return f"{none}{_got(need, first, 'Take').rstrip(',')}, {seen}, {best}"
 
 
 def _got(need: Need, first: Option, how: str) -> str:
@@ -404,7 +406,6 @@ def setup(need: Need, bought: Option) -> str:
         f"{slots * bought.count:g} slot{'s' * (slots * bought.count != 1)}" if slots else "",
         cooled(spec, served=bought.host_usd > 0 and "server" in host),
         "no CUDA after 12" if old else "",
-        f"quiet: at most {fit.QUIET_W:g} W of heat" if need.quiet else "",
         f"{usd(energy)} of electricity a month" if bought.power_w else "",
         f"worth {left} after {a.owned_for}",
     ]  # fmt: skip

@@ -224,8 +224,7 @@ def offered(need: Need, offers: Sequence[Offer], today: date) -> dict[str, tuple
     # Who names a card is told first whether it can do the work at all, then whether anybody sells it.
     for gpu in need.named or need.only:
         if len(need.named or need.only) <= FEW or catalog.get(gpu).text("form") in COMPUTERS:
-            most = MOST_COMPUTERS if catalog.get(gpu).text("form") in COMPUTERS else MOST_TOGETHER
-            found[gpu] |= {n for n in TOGETHER if need.gpus[0] <= n <= min(most, need.gpus[1])} | {1}
+            found[gpu] |= {n for n in TOGETHER if need.gpus[0] <= n <= min(_most(gpu), need.gpus[1])} | {1}
     if need.sets:
         owned = Counter(need.have)
         wanted = (*need.sets, *owned.items())
@@ -235,6 +234,12 @@ def offered(need: Need, offers: Sequence[Offer], today: date) -> dict[str, tuple
         }
         return {gpu: tuple(sorted(counts)) for gpu, counts in sets.items()}
     return {gpu: tuple(sorted(counts)) for gpu, counts in found.items()}
+
+
+def _most(gpu: str) -> int:
+    """How many of a GPU share a model: a laptop's is alone in it."""
+    form = catalog.get(gpu).text("form")
+    return 1 if form == "laptop" else MOST_COMPUTERS if form in COMPUTERS else MOST_TOGETHER
 
 
 def machines(need: Need, offer: Offer) -> Iterator[tuple[int, int]]:
@@ -247,9 +252,8 @@ def machines(need: Need, offer: Offer) -> Iterator[tuple[int, int]]:
     # What somebody asks about by number is priced even so, as a bound.
     several = (need.mode == "infer" and not need.task) or not offer.per_hour or bool(need.sets)
     most = min(need.gpus[1], max(need.gpus[0], MOST_TOGETHER))  # `_in_time` adds more for a deadline
-    form = catalog.get(offer.gpu_ids[0]).text("form") if offer.gpu_ids else None
-    if form in COMPUTERS and not offer.per_hour:
-        most = min(most, 1 if form == "laptop" else MOST_COMPUTERS)
+    if offer.gpu_ids and not offer.per_hour:
+        most = min(most, max(need.gpus[0], _most(offer.gpu_ids[0])))
     fewest = max(1, -(-need.gpus[0] // size))
     for number in range(fewest, (most // size if several else 1) + 1):
         if size * number <= need.gpus[1]:

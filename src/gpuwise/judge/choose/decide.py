@@ -64,8 +64,9 @@ def recommend(
         asked = [speed for speed in speeds if speed.gpus >= need.gpus[0]] or speeds
         asked = [s for s in asked if 0.9 * low <= sizes[s.gpu_id] <= (high or inf) * 1.05]
         if not asked or not all(speed.refusal for speed in asked):
+            where = f"in {need.region}" if need.region else "here"
             raise NoDataError(
-                "no GPU that can do the work has a fresh price here",
+                f"no GPU that can do the work has a fresh price {where}",
                 hint="add prices of your own, or loosen provider, ways, number of GPUs or age of prices",
                 code="no-price",
             )  # fmt: skip

@@ -44,12 +44,13 @@ from gpuwise.judge.choose.need import (
 )
 from gpuwise.judge.choose.speeds import OLDEST, Forecast
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
-from gpuwise.model.judgement import Need, Recommendation
+from gpuwise.model.judgement import Need, Option, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import Basis, Interval, Issue, Record, Result, grouped
 from gpuwise.model.units import gibibytes, seconds, significant, usd
 from gpuwise.predictor.card import MODULES, UNMEASURED, is_linked
 from gpuwise.predictor.forecast import FITS
+from gpuwise.workloads import registry
 
 # Numbers on products are rounded.
 HALF_GB = 0.5
@@ -103,6 +104,7 @@ LONGEST_S = 5 * 31557600.0
 SUPPLY_EFFICIENCY = 0.9
 # More heat than this takes fans that people hear across a desk.
 QUIET_W = 300.0
+QUIET = f"quiet: fans of its own and at most {QUIET_W:g} W of heat"
 LOUD = f"too loud beside a desk: made for a server's fans, or more than {QUIET_W:g} W of heat"
 
 
@@ -626,10 +628,12 @@ def loosened(
         all_of_it = (need.gpus[0], MOST_TOGETHER)
         starts.append((Way("gpus", f"{need.gpus[0]}..{MOST_TOGETHER}", "", {"gpus": all_of_it}),))
     weights = (Precision.BF16, Precision.FP8, Precision.INT4)
-    if need.task == "infer" and need.precision in weights and not need.formats:
+    if need.mode == "infer" and need.precision in weights and not need.formats:
+        works = () if need.task else [registry.get(name).spec.precisions for name, _ in need.workloads]
         starts += [
-            (Way("precision", each, "", {"precision": each}),)
+            (Way("precision", each, "", {"precision": each, "fallback": None}),)
             for each in weights[weights.index(need.precision) + 1 :]
+            if all(each in precisions for precisions in works)
         ]
     if budget is not None and need.acquire == "rent":
         kinds = [kind for kind in ("spot", "community", "reserved") if not getattr(need, kind)]
@@ -655,7 +659,7 @@ def loosened(
                 same = (each for each in more if len(each) == 1 and each[0].limit in tried)
                 tried |= {way.limit: way for way in next(same, more[0])}
             else:
-                found = f"{first.count} x {first.gpu_id}{' in a machine that is there' * ('host' in tried)}"
+                found = f"{_offer_of(first)}{' in a machine that is there' * ('host' in tried)}"
                 good.append(tuple(way._replace(gpus=found) for way in tried.values()))
                 break
     advice = [start for start in data["ways"] if "" in {way.limit for way in start}]
@@ -666,6 +670,13 @@ def loosened(
     if good or advice:
         return unmet(data["problem"], good or advice, data["why"])
     return InputError(str(error), hint="relax several limits", code="unmet")
+
+
+def _offer_of(option: Option) -> str:
+    """`1 x l40s from runpod at $0.86/h`: what would do, of whom and for how much."""
+    of = f" from {option.provider}" if option.way in RENTS and option.provider else ""
+    price = f" at {usd(option.price_usd.value)}{'/h' * (option.way in RENTS)}" if option.price_usd else ""
+    return f"{option.count} x {option.gpu_id}{of}{price}"
 
 
 def least_budget(error: GpuwiseError) -> float:
@@ -686,7 +697,7 @@ def _elsewhere(need: Need, answers: Callable[..., Recommendation | None]) -> Way
     for area in prices.around(need.region):
         if found := answers(region=area):
             first = found.options[0]
-            where = f"{first.count} x {first.gpu_id} in {first.region or 'no stated place'}"
+            where = f"{_offer_of(first)} in {first.region or 'no stated place'}"
             return Way("region", area or "any", where, {"region": area})
     return None
 

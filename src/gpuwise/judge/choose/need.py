@@ -97,6 +97,8 @@ HOURS_STATED = "{:.3g} h of use a week"
 REPLACED = "what you have is replaced"
 SUPPORTED = "cards of workstations and servers, which makers support where many rely on them"
 # Models by the names of our own decoders, which adapters are trained on by their public names, and by family.
+# As `gpuwise fit` counts its usual optimiser, `predictor.fit.STATE_BYTES` beside the weights.
+ALL_LEARN = "all weights learn, by AdamW in 16 bits: 8 bytes a parameter (mixed precision takes 16)"
 _SIZES = {"llm-8b": "llama-3.1-8b", "llm-1b": "llama-3.2-1b", "llm-8b-lora": "llama-3.1-8b"}
 
 
@@ -433,7 +435,7 @@ def _of_model(
     notes = [USUAL_NOTE] if task == "infer" and latency is None else []
     if latency is not None and latency.first_s is not None:
         notes.append(f"the first token within {units.seconds(latency.first_s)}")
-    learns = "all weights learn" if task == "full" else f"adapters, by {task}"
+    learns = ALL_LEARN if task == "full" else f"adapters, by {task}"
     notes += [learns] if task != "infer" else []
     formats: tuple[Precision, ...] = ()
     if task == "infer" and precision is None:
@@ -757,6 +759,8 @@ def need_of(
         need = replace(need, notes=(*need.notes, note))
     if code := currency or _currency((given.get("budget"), given.get("electricity"), host), rates):
         need = replace(need, currency=(code, rates[code]))
+        if "¥" in (given.get("budget") or "") and code == "JPY":
+            need = replace(need, notes=(*need.notes, "¥ is taken as yen; CNY is yuan"))
     there = need.assumptions.host_usd == 0 and need.acquire == "own" and not need.sets
     if there and not stated["gpus"] and need.gpus == (1, MOST_TOGETHER):
         # In a machine that is there one card is meant; where it is not enough, the job tries more.
