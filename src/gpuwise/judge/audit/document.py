@@ -426,7 +426,9 @@ class _Walk:
                     mine = replace(mine, count=self.count) if mine.count == 1 else mine
                     # "memory total: 512" without a word for GPUs may be that of the machine.
                     theirs = reading.field != "memory_bytes" or CUES["gpu_memory"].search(label)
-                    total = self.count > 1 and reading.field in SUMMED and theirs and CUES["total"].search(label)
+                    total = (
+                        self.count > 1 and reading.field in SUMMED and theirs and CUES["total"].search(label)
+                    )
                     each = CUES["of_one"].search(label) or reading.field in ABILITIES
                     like_one = min(grid.ratios(mine, reading), default=0.0) < LIKE_ONE
                     if each or (self.count > 1 and like_one and not total):
