@@ -315,10 +315,11 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     )  # fmt: skip
     rent, where = rents[0] if rents else None, ""
     named = names_of(need) if len(names_of(need)) <= FEW else ()
-    # The same GPU elsewhere says more than another one.
-    for only, first in ((need.hired or named, _first_of), (need.hired, _to_rent)):
+    # The same GPU elsewhere says more than another one; last, that of private hosts.
+    for only, private in ((need.hired or named, False), (need.hired, need.community is not False)):
         for place in (need.region, *prices.around(need.region)) if rent is None else ():
-            if rent := first(market, replace(any_rent, only=only, region=place)):
+            asked = replace(any_rent, only=only, region=place, community=private or need.community)
+            if rent := _first_of(market, asked):
                 where = verdicts.from_elsewhere(need.region, place, bool(only)) * (place != need.region)
                 break
     if rent is None:
@@ -344,11 +345,6 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     made = _in_order(choice, options)
     answer = choice.answer if several else made.answer  # Of several machines all is said already
     return replace(made, answer=f"{where}{said} {answer}")
-
-
-def _to_rent(market: _Market, need: Need) -> Option | None:
-    """The first option to rent, of private hosts where nobody else offers one."""
-    return _first_of(market, need, replace(need, community=need.community is not False))
 
 
 def _first_of(market: _Market, *needs: Need) -> Option | None:

@@ -65,16 +65,11 @@ def is_of_missing_format(claim: Claim) -> bool:
     if claim.field == ability or ability not in ABILITIES:
         return False
     lacks = all(any(k.value == "no" for k in evidence.of(i, ability)) for i in claim.gpu_ids)
-    # What another rate has may be that of the slot or of a network.
-    linked = not link or all(v in _links() for v in numbers_of(claim.values))
-    return lacks and linked and not any(evidence.of(i, claim.field) for i in claim.gpu_ids)
-
-
-@cache
-def _links() -> frozenset[float]:
-    """The rates of NVLink in bytes/s that GPUs have."""
-    rates = (s.number("link_bytes_per_s") for s in catalog.all_gpus() if s.vendor == "NVIDIA")
-    return frozenset(rate for rate in rates if rate)
+    if not lacks or any(evidence.of(i, claim.field) for i in claim.gpu_ids):
+        return False
+    # What no NVLink has may be the rate of the slot or of a network.
+    rates = {s.number("link_bytes_per_s") for s in catalog.all_gpus() if link and s.vendor == "NVIDIA"}
+    return not link or rates.issuperset(numbers_of(claim.values))
 
 
 def agrees(claim: Claim) -> bool:

@@ -19,7 +19,7 @@ from gpuwise.judge.choose.owning import both_ways
 from gpuwise.judge.choose.phrases import begun, dated, machine_of, obtained, often, short_name, what_it_does
 from gpuwise.judge.choose.speeds import AT_ONCE, FIRST_TOKEN, OLDEST, RECOMPUTES, recipes
 from gpuwise.model.gpu import RENTS, GpuSpec
-from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Recommendation
+from gpuwise.model.judgement import Assumptions, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import Interval, Issue, Record, firsts
 from gpuwise.model.units import brief, percent, seconds, significant, usd
@@ -51,12 +51,14 @@ def limits(need: Need) -> Iterator[str]:
         others = " and ".join(name for name in names if name != "cholesky")
         ordinary = f", by ordinary cores in {others}" * bool(others)
         yield f"FP64 by matrix units in cholesky, where a GPU has them{ordinary}"
+    bill = need.bill
+    of_bill = f" for {brief(bill.items)}" if bill and bill.items else " a month"
     for value, words in (
         (need.deadline_s and seconds(need.deadline_s), "done within {}"), (need.total_gb, "{:g} GB in all"),
         (need.power_w, "{:.0f} W for GPUs"), (need.outlet_w, "{:.0f} W from the wall"),
         (need.slots, f"{{:g}} slot{'s' * (need.slots != 1)}"), (need.form, "{}"),
         (" or ".join(need.sold), "{} prices"),
-        (need.bill and need.bill.usd and f"{need.bill.of} at {_billed(need, need.bill)}", "{}"),
+        (bill and bill.usd and f"{bill.of} at {phrases.sum_of(need, bill.usd)}{of_bill}", "{}"),
         (" and ".join(phrases.counted(*each) for each in Counter(need.have).items()), "you have {}"),
         (need.region, "in {}"), (", ".join(need.providers), "of {}"), (", ".join(need.avoid), "not of {}"),
         (need.quiet and fit.QUIET, "{}"), (need.at_home, "at home"),
@@ -68,12 +70,6 @@ def limits(need: Need) -> Iterator[str]:
     ):  # fmt: skip
         if value:
             yield words.format(value)
-
-
-def _billed(need: Need, bill: Bill) -> str:
-    """What is paid elsewhere, as it was read."""
-    of = f" for {brief(bill.items)}" if bill.items else " a month"
-    return f"{phrases.sum_of(need, bill.usd or 0.0)}{of}"
 
 
 def taken_as_asked(need: Need, item: str, *work: str) -> str:
