@@ -217,7 +217,7 @@ def test_a_remedy_keeps_what_was_named_or_says_that_it_does_not(gpuwise) -> None
     assert code == 2
     assert "would do" not in said
     first, *others = remedies.split("; or ")
-    assert "--memory 24GB.. (1 x rtx-4090)" in first
+    assert "--memory 24GB.. (1 x rtx-4090 at $2,527)" in first
     assert all("no --gpu" in other for other in others)
 
 
@@ -260,7 +260,7 @@ def test_presets_answer(gpuwise, preset: str) -> None:
         (("sdxl", "--latency", "9ms"), "a latency is of tokens"),
         (("resnet50", "--mode", "infer", "--latency", "TPOT<=9ms"), "one image at a time: --batch 1"),
         (("resnet50", "--own", "--outlet", "120V"), "write it like 300W"),
-        (("llama-3.1-8b", "--precision", "4bit"), "next: int4, nf4 or q4_k_m"),
+        (("llama-3.1-8b", "--precision", "4bit"), "next: did you mean int4, nf4 or q4_k_m"),
         (("resnet50", "--own", "--budget", "90 €"), "$100 are allowed"),
         (("resnet50", "--work", "1M images", "--deadline", "1s"), "nothing meets all limits together"),
         (("resnet50", "--model", "resnet50"), "say the same"),

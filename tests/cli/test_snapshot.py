@@ -47,7 +47,7 @@ def test_an_age_that_is_asked_for_counts_today(asked, day: str, code: int) -> No
     assert asked(day, "--own", "--newer-than", "120d")[0] == code
 
 
-@pytest.mark.parametrize(("day", "cautions"), [("2027-01-08", 0), ("2027-01-09", 1)])
+@pytest.mark.parametrize(("day", "cautions"), [("2026-12-20", 0), ("2026-12-21", 1), ("2027-01-09", 1)])
 def test_an_old_list_is_cautioned_of(gpuwise, monkeypatch, day: str, cautions: int) -> None:
     monkeypatch.setattr("gpuwise.cli.print.today", lambda: date.fromisoformat(day))
     _, text, _ = gpuwise("choose", "resnet50", "--rent")

@@ -318,8 +318,8 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     # The same GPU elsewhere says more than another one; last, that of private hosts.
     for only, private in ((need.hired or named, False), (need.hired, need.community is not False)):
         for place in (need.region, *prices.around(need.region)) if rent is None else ():
-            asked = replace(any_rent, only=only, region=place, community=private or need.community)
-            if rent := _first_of(market, asked):
+            asked = replace(any_rent, only=only, region=place)
+            if rent := _first_of(market, asked, *[replace(asked, community=True)] * private):
                 where = verdicts.from_elsewhere(need.region, place, bool(only)) * (place != need.region)
                 break
     if rent is None:

@@ -933,7 +933,7 @@ class _Choice(Sentence):
             if self.of_own_subject:
                 near |= {i for its in owner.gpu_ids for of in (agree.family, agree.next_to) for i in of(its)}
             near -= {*owner.gpu_ids}
-            if any(evidence.supports(i, field, one) for i in near for one in best.reading.values):
+            if any(evidence.supports(i, field, v) for i in sorted(near) for v in best.reading.values):
                 return False
         since = re.sub(r";" if one else r";(?= (?:it|its)\b)", ",", since)
         if not vouched and place not in self.listed and CUES["turn"].search(since):
