@@ -128,7 +128,7 @@ def test_sums_and_what_one_of_several_has(text: str, wrong: list[str]) -> None:
         ("The T4 is old. The successor has 24 GB.", "The T4 is old. The card has 24 GB."),
         ("The A100 40GB is old. The larger has 2,039 GB/s.", "The A100 40GB is old. It has 2,039 GB/s."),
         ("The RTX 5080 is new. Next up: 21,760 cores.", "The RTX 5080 is new. Its cores: 21,760."),
-        ("The RTX 5080 is new. Next up: more than 21,760 cores.", "The RTX 5080 is new. More than 21,760 cores."),
+        ("The RTX 5080 is new. Next up: over 21,760 cores.", "The RTX 5080 is new. Over 21,760 cores."),
         ("The T4 is old. Then came 24 GB.", "The T4 is old. This is made up for by 24 GB of memory."),
         ("The RTX 5080 is new. Pay double for 32 GB.", "The RTX 5080 is new. The card comes with 32 GB."),
         ("The H100 SXM is old. Hopper's refresh has 4.8 TB/s.", "The H100 SXM is old. There are 4.8 TB/s."),
