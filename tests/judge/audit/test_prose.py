@@ -555,6 +555,9 @@ def test_an_item_goes_on_in_its_next_lines() -> None:
         ("The L4 has 24 GB. Two can be joined over NVLink.", ["L4 Two can be joined over NVLink"]),
         ("The A40 has 48 GB. Two of them can be joined over NVLink.", []),
         ("The L4 has 24 GB. Two of them cannot be joined over NVLink.", []),
+        ("The L4 has 24 GB. Two can't be joined over NVLink.", []),
+        ("The L4 has 24 GB. Two can never be joined over NVLink.", []),
+        ("The A40 has 48 GB. Two can't be joined over NVLink.", ["A40 Two can't be joined over NVLink"]),
         ("The L40S has 48 GB and 864 GB/s. Its NVLink moves 600 GB/s.", ["L40S 600 GB/s"]),
         ("The L40S has 48 GB and 864 GB/s. Its interconnect moves 64 GB/s.", []),
         # One direction of a link that says both.
