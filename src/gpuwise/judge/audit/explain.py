@@ -143,9 +143,8 @@ class Around:
     def of_neighbour(self, claim: Claim, least: int) -> Explained | None:
         """The figures of a GPU beside it in the text: at least so many wrong ones are its."""
         mine = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
-        for other in self.beside(claim):
-            fields = {c.field for c in mine if is_copied(c.field, c.values, other)}
-            if is_copied(claim.field, claim.values, other) and len(fields) >= least:
+        for other in (i for i in self.beside(claim) if is_copied(claim.field, claim.values, i)):
+            if len({c.field for c in mine if is_copied(c.field, c.values, other)}) >= least:
                 return NEIGHBOUR, f"this is the figure of {catalog.get(other).name}, which stands beside it"
         return None
 

@@ -227,8 +227,7 @@ def _of_tokens(claim: Claim) -> Finding:
     if alone and min(rates) and min(rooms):
         bandwidth, room = max(rates) * claim.count, max(rooms) * claim.count
         # A file that is far too small for the format of the column is another one's.
-        own = any(pattern.search(claim.context[0]) for pattern, _ in _BYTES)
-        files = [size for size in files if not own or size > SAME_FORMAT * weights * stored]
+        files = [size for size in files if not formats[0] or size > SAME_FORMAT * weights * stored]
         size = min(files, default=weights * stored)
         least = min(size, room) / bandwidth + max(0.0, size - room) / PROCESSOR
         most = significant(1 / least, 3)
