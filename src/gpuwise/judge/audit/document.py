@@ -492,7 +492,7 @@ def _of_another(text: str) -> str:
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
     """(label, value) for each field of a line with its value behind a colon, a dash, or glued to it."""
     if len(text) < TITLE and (answer := CUES["answered"].fullmatch(text)) and label_of(answer[1]).ability:
-        # That a thing is not there may be how a machine was set up: "mig: false".
+        # "mig: false" may be how a machine is set up, not what its GPUs can do.
         supports = answer[2].lower() in ("true", "yes") or CUES["plain_ability"].search(answer[1])
         yield from [(answer[1], answer[2])] if supports else ()
         return

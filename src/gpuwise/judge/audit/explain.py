@@ -102,8 +102,8 @@ class Around:
         return self.explained[claim]
 
     def name(self, claim: Claim) -> Explained:
-        """The explanation, with the product whose figure it is where it is another's: of those in the text
-        first, of variants then, and of those a step away in the range last."""
+        """The explanation. Where the figure is that of another product, it names the first of: a variant in
+        the text or of the same name, another GPU of the text, any variant, a GPU a step away in the range."""
         kind, why = self.explain(claim)
         if kind not in (*UNTELLING, "other variant"):
             return kind, why
@@ -115,8 +115,8 @@ class Around:
             [other for i in claim.gpu_ids for other in of(i) if other in having]
             for of in (agree.family, agree.next_to)
         )  # fmt: skip
-        # What many products have points to none but those that stand beside it, or a step away in the text; a
-        # name, such as that of a memory type, to any in the text.
+        # A figure that many products have points only to GPUs of the text that stand beside it, or are a step
+        # away; a name, such as a memory type, to any GPU of the text.
         common = len({*map(agree.product, having)}) > FEW
         near = {*steps, *self.beside(claim)} if common and claim.field not in OF_NAME else having
         beside = [i for i in self.gpus if i in near & having and i not in siblings]
