@@ -177,7 +177,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         fields = [t.field for t in sentence.tokens if t.kind == "field" and t.field]
         caches = {t.field for t in sentence.tokens if "cache" in t.text.lower()}
         sentence.cached = cached = caches <= {"l2_bytes"} and (bool(caches) or cached)
-        # "Which bus does it have? Good question. 192-bit."
+        # "Which bus does it have? 192-bit." A sentence without figures or GPUs may stand between.
         asks = words.rstrip(' *"').endswith("?")
         if asks or sentence.values or sentence.gpus:
             asked = fields[0] if asks and fields else ""
