@@ -156,7 +156,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             typed, ids = scan(words), about.gpu_ids
             brand, called = CUES["brand"].search(words), CUES["other_name"].match(words)
             chips = {t.field or t.kind for t in typed if t.kind in ("gpu", "name")} == {"chip"}
-            laptops = "desktop" not in words.lower() and CUES["of_laptops"].search(words)
+            laptops = "desktop" not in words.lower() and CUES["names_laptops"].search(words)
             not_it = (
                 (brand and BRANDS[brand[0].lower()] not in {str(catalog.get(i).vendor).lower() for i in ids})
                 or (called and all(t.start >= called.end() for t in typed))

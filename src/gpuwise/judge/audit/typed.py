@@ -103,7 +103,7 @@ def typed(text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subje
     GB", or "a 12 GB P100", is the variant of that size; where the text is about laptops, theirs is meant."""
     tokens: list[Token] = []
     spoken = about.gpu_ids if about is not None and about.sure else ()
-    laptops = (scope.portable or "laptop" in "".join(spoken) or CUES["may_be_laptops"].search(text)) and (
+    laptops = (scope.portable or "laptop" in "".join(spoken) or CUES["of_laptops"].search(text)) and (
         "desktop" not in text.lower()
     )
     named = [*_numbered(text, scan(text), about, scope.short)]
@@ -115,9 +115,7 @@ def typed(text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subje
             size = CUES["of_size"].match(text, token.end) or cue_before("size_before", text, token.start)
         owner = subject([token]) if size else None
         narrowed = variant(owner, size[1]).gpu_ids if size and owner else token.gpu_ids
-        called = laptops or CUES["may_be_laptops"].search(
-            text, max(0, token.start - 2 * TELEGRAM), token.start
-        )
+        called = laptops or CUES["of_laptops"].search(text, max(0, token.start - 2 * TELEGRAM), token.start)
         if called and token.kind == "gpu" and (theirs := _laptop(token)):
             narrowed = spoken if set(theirs) >= {*spoken} != set() else (*narrowed, *theirs)
         tokens.append(token if narrowed == token.gpu_ids else replace(token, gpu_ids=narrowed))
