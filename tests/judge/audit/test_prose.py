@@ -587,6 +587,9 @@ def test_an_item_goes_on_in_its_next_lines() -> None:
         ("El Jetson Thor lleva 128 GB y 273 GB/s, y da 2070 TFLOPS en FP4 disperso.", []),
         ("Die Radeon Pro W7900 hat 48 GB und 864 GB/s. FP8 beherrschen ihre Matrixeinheiten auch.",
          ["PRO W7900 FP8"]),
+        # An answer behind a colon is no title.
+        ("# T4\n\nSupports BF16: no", []),
+        ("# L4\n\nSupports BF16: no", ["L4 no"]),
         # Neither "TGP" nor "portable" is said of laptops alone.
         ("The RTX 4090 has 24 GB. Its TGP is 480 W.", ["RTX 4090 480 W"]),
         ("The L4 has 24 GB. It is small, portable and draws 92 W.", ["L4 92 W"]),

@@ -115,8 +115,7 @@ class Around:
             [other for i in claim.gpu_ids for other in of(i) if other in having]
             for of in (agree.family, agree.next_to)
         )  # fmt: skip
-        # A figure that many products have points only to GPUs of the text that stand beside it, or are a step
-        # away; a name, such as a memory type, to any GPU of the text.
+        # Figures that many products have point to GPUs beside them, or a step away in the text; names to any.
         common = len({*map(agree.product, having)}) > FEW
         near = {*steps, *self.beside(claim)} if common and claim.field not in OF_NAME else having
         beside = [i for i in self.gpus if i in near & having and i not in siblings]
