@@ -426,10 +426,9 @@ class _Walk:
                     mine = of_form(one, text, reading.token)
                     mine = replace(mine, count=self.count) if mine.count == 1 else mine
                     # "memory total: 512" without a word for GPUs may be that of the machine.
-                    theirs = reading.field != "memory_bytes" or CUES["gpu_memory"].search(label)
-                    total = (
-                        self.count > 1 and reading.field in SUMMED and theirs and CUES["total"].search(label)
-                    )
+                    theirs = reading.field != "memory_bytes" or CUES["gpu_memory"].search(label) is not None
+                    summed = self.count > 1 and reading.field in SUMMED and theirs
+                    total = summed and CUES["total"].search(label) is not None
                     each = CUES["of_one"].search(label) or reading.field in ABILITIES
                     like_one = min(grid.ratios(mine, reading), default=0.0) < LIKE_ONE
                     if each or (self.count > 1 and like_one and not total):
@@ -437,11 +436,9 @@ class _Walk:
                         mine = replace(mine, count=1)
                     reading = replace(reading, times=None) if total else reading
                     claim = claim_of(reading, mine, line.line, self.section, len(gpus) < 2 or one_each)
-                    claim = replace(claim, total=bool(total))
-                    said = (
-                        (line.text, self.scope.opening, self.scope.title) if claim.field in IN_CONTEXT else ()
-                    )
-                    yield replace(claim, context=said)
+                    claim = replace(claim, total=total)
+                    context = (line.text, self.scope.opening, self.scope.title)
+                    yield replace(claim, context=context if claim.field in IN_CONTEXT else ())
 
 
 def _wraps(line: Line, follows: Line) -> bool:
