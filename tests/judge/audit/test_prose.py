@@ -592,7 +592,7 @@ def test_an_item_goes_on_in_its_next_lines() -> None:
         ("# L4\n\nSupports BF16: no", ["L4 no"]),
         # An answer behind an ability is of that one alone.
         ("- T4: BF16: no, FP8: no, 70 W", []),
-        ("- L4: FP8 yes, BF16 no, 72 W", ["L4 FP8 yes, BF16"]),
+        ("- L4: FP8 no, BF16 yes, 72 W", ["L4 FP8"]),
         # Neither "TGP" nor "portable" is said of laptops alone.
         ("The RTX 4090 has 24 GB. Its TGP is 480 W.", ["RTX 4090 480 W"]),
         ("The L4 has 24 GB. It is small, portable and draws 92 W.", ["L4 92 W"]),
