@@ -154,11 +154,11 @@ class Need:
     feature: Literal["", "nvlink", "ecc", "pcie 5", "tensor cores"] = ""
     larger: tuple[str, ...] = ()  # Models, of which the first that the limits hold is meant
     also: tuple[str, ...] = ()  # Other works of which the same is asked
-    also_users: int = 0  # Whom these answer at once; 0: nobody says
+    also_users: int = 0  # Users that these serve at once; 0: not stated
     either: bool = False  # Whether to rent or to buy is the question
     hired: tuple[str, ...] = ()  # Of the GPUs that are named, those to rent beside others to buy
     hire_h: float | None = None  # Hours of rent, where these are stated and not the work
-    spans: tuple[tuple[str, int, float], ...] = ()  # GPU, number and hours, where each is rented for its own
+    spans: tuple[tuple[str, int, float], ...] = ()  # GPU, number, hours: rents of unequal length
     upgrade: bool = False  # They are to be replaced: keeping them is not an answer
     faster: float = 0.0  # By how much: times their speed; 0: enough to be called an upgrade
     keep: bool = False  # They do the work wherever they can
@@ -247,8 +247,7 @@ class Recommendation(Shown):
 Verdict = Literal["agrees", "contradicts", "differs", "cannot tell"]
 """`differs`: another value than the catalog's, which has one source only."""
 
-# How an error came about. Where several of these are true of one, the first that explains just this figure is
-# named; "wrong value" where none is.
+# How an error came about: the cause that explains just this figure, or "wrong value".
 Kind = Literal[
     "digit swap",  # The right digits in another order
     "full die for product",  # The count of the whole chip, of which the product uses a part
@@ -257,7 +256,7 @@ Kind = Literal[
     "other variant",  # True of another product of the same number: 80 GB, PCIe, laptop, Ti, Super, XT
     "neighbour's row copied",  # The figure of another GPU of the text, or of one a step away in the range
     "unit",  # The right digits in a wrong unit or prefix, or of one direction of a link
-    "stale price",  # A price long past
+    "stale price",  # A price that was right long ago
     "internal contradiction",  # Another line of the same text states the right value
     "wrong value",
     "physics",  # Faster than memory or arithmetic allow
@@ -269,7 +268,7 @@ Kind = Literal[
     "order against FLOPs",
     "counted samples",
     "caution",
-    "capability",  # The hardware lacks, or has, what is said
+    "capability",  # The hardware lacks what is said to be there, or the reverse
     "base as boost",  # The base clock for the boost clock, or the reverse
     "wrong ratio",  # The text compares two figures wrongly
     "wrong sum",  # It adds up wrongly

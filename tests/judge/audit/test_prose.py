@@ -555,6 +555,9 @@ def test_an_item_goes_on_in_its_next_lines() -> None:
         ("The L4 has 24 GB. Two can be joined over NVLink.", ["L4 Two can be joined over NVLink"]),
         ("The A40 has 48 GB. Two of them can be joined over NVLink.", []),
         ("The L4 has 24 GB. Two of them cannot be joined over NVLink.", []),
+        ("The L4 has 24 GB. Two can't be joined over NVLink.", []),
+        ("The L4 has 24 GB. Two can never be joined over NVLink.", []),
+        ("The A40 has 48 GB. Two can't be joined over NVLink.", ["A40 Two can't be joined over NVLink"]),
         ("The L40S has 48 GB and 864 GB/s. Its NVLink moves 600 GB/s.", ["L40S 600 GB/s"]),
         ("The L40S has 48 GB and 864 GB/s. Its interconnect moves 64 GB/s.", []),
         # One direction of a link that says both.
@@ -584,6 +587,15 @@ def test_an_item_goes_on_in_its_next_lines() -> None:
         ("El Jetson Thor lleva 128 GB y 273 GB/s, y da 2070 TFLOPS en FP4 disperso.", []),
         ("Die Radeon Pro W7900 hat 48 GB und 864 GB/s. FP8 beherrschen ihre Matrixeinheiten auch.",
          ["PRO W7900 FP8"]),
+        # An answer behind a colon is no title.
+        ("# T4\n\nSupports BF16: no", []),
+        ("# L4\n\nSupports BF16: no", ["L4 no"]),
+        # An answer behind an ability is of that one alone.
+        ("- T4: BF16: no, FP8: no, 70 W", []),
+        ("- L4: FP8 no, BF16 yes, 72 W", ["L4 FP8"]),
+        # Neither "TGP" nor "portable" is said of laptops alone.
+        ("The RTX 4090 has 24 GB. Its TGP is 480 W.", ["RTX 4090 480 W"]),
+        ("The L4 has 24 GB. It is small, portable and draws 92 W.", ["L4 92 W"]),
         # A GPU that a heading names begins behind what was said of a chip.
         ("# RTX A6000\n\nThe GA102 is large.\n\n# RTX 6000 Ada\n\n48 GB, 960 GB/s and 18,432 CUDA cores.",
          ["RTX 6000 Ada Generation 18,432"]),

@@ -146,6 +146,9 @@ def test_one_table_in_every_dress(claimed: Read, dress: str) -> None:
          "| b | L40S | 4 | Yes |",
          ["cannot tell"] * 2),
         ("| GPU | NVLink |\n|---|---|\n| A100 SXM | No |\n| L40S | Yes |", ["contradicts"] * 2),
+        # What is emulated is not in the hardware; that is no excuse for a "No".
+        ("| GPU | BF16 |\n|---|---|\n| T4 | Yes (emulated) |\n| L4 | No (emulated) |",
+         ["cannot tell", "contradicts"]),
         # "2.0" of a program is two.
         ("| GPU | GPU number | Total TDP (W) |\n|---|---|---|\n| V100 SXM2 | 2.0 | 600.0 |", ["agrees"]),
         ("| GPU | Arch |\n|---|---|\n| L4 | Lovelace |\n| T4 | Lovelace |", ["agrees", "contradicts"]),

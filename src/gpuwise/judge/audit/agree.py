@@ -58,8 +58,8 @@ def evidence_of(claim: Claim, *, fitting: bool = True) -> list[evidence.Evidence
 
 
 def is_of_missing_format(claim: Claim) -> bool:
-    """Whether a rate is of a format that none of the GPUs supports and for which no source states a rate, or
-    of NVLink, as other GPUs have it, where none of them has one."""
+    """Whether a rate is of a format that none of the GPUs supports and for which no source states a rate; or
+    one of NVLink on other GPUs, where none of these has NVLink."""
     link = claim.field == "link_bytes_per_s"
     ability = "link" if link else claim.field.replace("peak:", "matrix_")
     if claim.field == ability or ability not in ABILITIES:
@@ -67,7 +67,7 @@ def is_of_missing_format(claim: Claim) -> bool:
     lacks = all(any(k.value == "no" for k in evidence.of(i, ability)) for i in claim.gpu_ids)
     if not lacks or any(evidence.of(i, claim.field) for i in claim.gpu_ids):
         return False
-    # What no NVLink has may be the rate of the slot or of a network.
+    # A rate that no NVLink has may be that of the slot or of a network.
     rates = {s.number("link_bytes_per_s") for s in catalog.all_gpus() if link and s.vendor == "NVIDIA"}
     return not link or rates.issuperset(numbers_of(claim.values))
 

@@ -189,10 +189,10 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     answer = (CUES["yes"].match(cell), CUES["no"].match(cell)) if label.ability else (None, None)
     whole = Token(kind="name", start=0, end=len(cell), text=cell)
     if label.ability is not None and any(answer):
-        # "Yes (emulated)" is no ability of the chip.
-        other = CUES["in_software"].search(cell) is not None
         said = "yes" if answer[0] else "no"
-        yield Reading(field=label.ability, values=(said,), token=whole, either=other)
+        # "Yes (emulated)" says nothing of the hardware.
+        emulated = said == "yes" and CUES["in_software"].search(cell) is not None
+        yield Reading(field=label.ability, values=(said,), token=whole, either=emulated)
     parted = [_SLASH.split(text) for text in (label.text, cell)] if "/" in label.text and "/" in cell else []
     if (
         parted

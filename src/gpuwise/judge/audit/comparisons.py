@@ -53,8 +53,8 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
         less = said is not None and said.lower() in ("less", "lower", "smaller", "fewer", "narrower")
         amount = next(iter(scan(match["amount"])), None) if match["amount"] else None
         of_unit = OF_UNIT.get(amount.dimension) if amount is not None else None
-        # The field that it names, or that of its unit, or what is compared: "The memory of the one is".
-        # "The memory of the A40", "In capacity the A40"
+        # The field that it names, or that of its unit, or what is compared: "The memory of the A40 is",
+        # "In capacity the A40 is".
         led = re.search(r"\b(?:of|on) (?:the |an? )?$|^in (\w+(?: \w+)??),? (?:the )?$", lead, re.I)
         of_subject = label_of(led[1] or lead[-NEAR:]).first if led else None
         named = label_of(match["field"]).first or (label_of(match[0]).first if amount is None else None)
@@ -109,7 +109,7 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
             kind="value", start=match.start(), end=match.end("field"), approximate=about is not None,
             text=sentence[match.start() : match.end("field")].strip(),
         )  # fmt: skip
-        # "20 times the FP32 rate of the V100, with TF32"; what is no peak by name may be measured.
+        # Rates may be measured, or of two formats: "20 times the FP32 rate of the V100, with TF32".
         peak = CUES["peak_rate"].search(match[0]) and not CUES["other_rate"].search(sentence)
         doubt = (
             (field[:5] == "peak:" and not peak) or sentence[-1:] == "?" or CUES["doubt"].search(lead[-LEAD:])

@@ -295,7 +295,8 @@ class _Walk:
     def is_title(self, line: Line) -> bool:
         """Whether a plain line is a heading: short, a GPU in it or in title case, no value."""
         text, tokens = line.text, scan(line.text) if len(line.text) <= TITLE else ()
-        if len(text) > TITLE or (":" in text.rstrip(":")[:-1] and not tokens):
+        paired = ":" in text.rstrip(":")[:-1] and (not tokens or CUES["answered"].fullmatch(text))
+        if paired or len(text) > TITLE:
             return False
         start = _NUMBERED.match(text)
         if any(
@@ -425,10 +426,9 @@ class _Walk:
                     mine = of_form(one, text, reading.token)
                     mine = replace(mine, count=self.count) if mine.count == 1 else mine
                     # "memory total: 512" without a word for GPUs may be that of the machine.
-                    theirs = reading.field != "memory_bytes" or CUES["gpu_memory"].search(label)
-                    total = (
-                        self.count > 1 and reading.field in SUMMED and theirs and CUES["total"].search(label)
-                    )
+                    theirs = reading.field != "memory_bytes" or CUES["gpu_memory"].search(label) is not None
+                    summed = self.count > 1 and reading.field in SUMMED and theirs
+                    total = summed and CUES["total"].search(label) is not None
                     each = CUES["of_one"].search(label) or reading.field in ABILITIES
                     like_one = min(grid.ratios(mine, reading), default=0.0) < LIKE_ONE
                     if each or (self.count > 1 and like_one and not total):
@@ -436,11 +436,9 @@ class _Walk:
                         mine = replace(mine, count=1)
                     reading = replace(reading, times=None) if total else reading
                     claim = claim_of(reading, mine, line.line, self.section, len(gpus) < 2 or one_each)
-                    claim = replace(claim, total=bool(total))
-                    said = (
-                        (line.text, self.scope.opening, self.scope.title) if claim.field in IN_CONTEXT else ()
-                    )
-                    yield replace(claim, context=said)
+                    claim = replace(claim, total=total)
+                    context = (line.text, self.scope.opening, self.scope.title)
+                    yield replace(claim, context=context if claim.field in IN_CONTEXT else ())
 
 
 def _wraps(line: Line, follows: Line) -> bool:
@@ -492,7 +490,7 @@ def _of_another(text: str) -> str:
 def _pairs(text: str) -> Iterator[tuple[str, str]]:
     """(label, value) for each field of a line with its value behind a colon, a dash, or glued to it."""
     if len(text) < TITLE and (answer := CUES["answered"].fullmatch(text)) and label_of(answer[1]).ability:
-        # That a thing is not there may be how a machine was set up: "mig: false".
+        # "mig: false" may be how a machine is set up, not what its GPUs can do.
         supports = answer[2].lower() in ("true", "yes") or CUES["plain_ability"].search(answer[1])
         yield from [(answer[1], answer[2])] if supports else ()
         return

@@ -7,7 +7,6 @@ of one database the catalog keeps one fact, so they count as one source.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -18,6 +17,7 @@ from gpuwise.judge.audit.cells import label_of, readings
 from gpuwise.judge.audit.words import ABILITIES, COUNTS, NAMES
 from gpuwise.model.gpu import Fact, GpuSpec, Peak, Source
 from gpuwise.model.judgement import Number
+from gpuwise.model.result import grouped
 from gpuwise.model.units import of_field, si
 
 Form = Literal["value", "dense", "sparse", "vector", "matrix"]
@@ -104,8 +104,8 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
         has = str(fact.value).startswith("NVLink") if field == "link" else bool(fact.value)
         answer = "yes" if has else "no"
         return (Evidence(value=answer, text=answer, source=fact.source, sources=2),)
-    same_chip = _by_chip()[spec.text("chip")] if "chip" in spec.facts else ()
-    shared = same_chip if field in _OF_CHIP else ()
+    same_chip = _by_chip().get(spec.text("chip"), [])
+    shared = same_chip if field in _OF_CHIP else []
     alike = [s for s in shared if field in s.facts and s.facts[field].value == fact.value]
     number = field == "compute_capability" or not isinstance(fact.value, str)
     value = float(fact.value) if number else str(fact.value)
@@ -147,11 +147,8 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
 
 @cache
 def _by_chip() -> Mapping[str | None, list[GpuSpec]]:
-    """The products of each chip."""
-    found: dict[str | None, list[GpuSpec]] = defaultdict(list)
-    for spec in catalog.all_gpus():
-        found[spec.text("chip")].append(spec)
-    return found
+    """The products of each chip that a source names."""
+    return grouped((spec.text("chip"), spec) for spec in catalog.all_gpus() if "chip" in spec.facts)
 
 
 def _counted(spec: GpuSpec, field: str) -> Iterator[Evidence]:
@@ -265,8 +262,8 @@ def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:
         vector, aside = [], vector
     exact = form in ("fp32", "fp64")
     if exact and vector and not dense:
-        # Matrix units of one chip do the same multiple of its ordinary rate on every product of it.
-        chip = _by_chip()[spec.text("chip")] if "chip" in spec.facts else ()
+        # On every product of a chip its matrix units do the same multiple of its vector rate.
+        chip = _by_chip().get(spec.text("chip"), [])
         rates = ({p.unit: p.flop_per_s for p in s.peaks if p.format == form} for s in chip)
         times = next((round(rate["matrix"] / rate["vector"]) for rate in rates if len(rate) > 1), 0)
         if times > 1:
@@ -280,7 +277,7 @@ def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:
     # Databases compute them by ratios that vendors do not state: only where a text speaks of vectors.
     yield from (one(peak, peak.flop_per_s, "vector") for peak in aside)
     for derived in catalog.derive(spec):
-        # Where it is twice the stated one, the vendor limits the product to half of it.
+        # A derived rate of twice the stated one is of a product that its vendor limits to half.
         limited = derived.stated is not None and alike(derived.derived, 2 * derived.stated, CLOSE)
         if dense and not limited and derived.field.startswith(tuple(f"peak:{name}:" for name in names)):
             kind: Form = "sparse" if derived.field.endswith("sparse") else "dense"

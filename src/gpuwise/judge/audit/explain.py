@@ -102,8 +102,8 @@ class Around:
         return self.explained[claim]
 
     def name(self, claim: Claim) -> Explained:
-        """The explanation, with the product whose figure it is where it is another's: of those in the text
-        first, of variants then, and of those a step away in the range last."""
+        """The explanation. Where the figure is that of another product, it names the first of: a variant in
+        the text or of the same name, another GPU of the text, any variant, a GPU a step away in the range."""
         kind, why = self.explain(claim)
         if kind not in (*UNTELLING, "other variant"):
             return kind, why
@@ -115,8 +115,7 @@ class Around:
             [other for i in claim.gpu_ids for other in of(i) if other in having]
             for of in (agree.family, agree.next_to)
         )  # fmt: skip
-        # What many products have points to none but those that stand beside it, or a step away in the text; a
-        # name, such as that of a memory type, to any in the text.
+        # Figures that many products have point to GPUs beside them, or a step away in the text; names to any.
         common = len({*map(agree.product, having)}) > FEW
         near = {*steps, *self.beside(claim)} if common and claim.field not in OF_NAME else having
         beside = [i for i in self.gpus if i in near & having and i not in siblings]
@@ -143,9 +142,8 @@ class Around:
     def of_neighbour(self, claim: Claim, least: int) -> Explained | None:
         """The figures of a GPU beside it in the text: at least so many wrong ones are its."""
         mine = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
-        for other in self.beside(claim):
-            fields = {c.field for c in mine if is_copied(c.field, c.values, other)}
-            if is_copied(claim.field, claim.values, other) and len(fields) >= least:
+        for other in (i for i in self.beside(claim) if is_copied(claim.field, claim.values, i)):
+            if len({c.field for c in mine if is_copied(c.field, c.values, other)}) >= least:
                 return NEIGHBOUR, f"this is the figure of {catalog.get(other).name}, which stands beside it"
         return None
 

@@ -707,10 +707,10 @@ def _of_ratio(claim: Claim) -> Finding:
         # The one rate with sparsity, or with a wider accumulator, the other without.
         found.append("cannot tell")
     both = (*claim.gpu_ids, *claim.than)
-    # A superchip may be taken with the memory of its processor, and for the chips in it.
+    # The memory of a superchip may include its processor's, and its name may mean the chip in it.
     silent = any(not evidence.of(i, claim.field) or (i[0] == "g" and agree.twins_of(i)) for i in both)
     open_ = not found or silent or "cannot tell" in found or claim.several or not claim.sure
-    # No source is so far off, as in other claims.
+    # As of other claims, one source is enough against a ratio that is far off.
     far = [claim.relation == "times" and not alike(stated.value, a / b, FAR) for a, b in figures]
     alone = any(min(a.witnesses, b.witnesses) + f < WITNESSES for (a, b), f in zip(pairs, far, strict=True))
     wrong: Verdict = "cannot tell" if open_ else "differs" if alone else "contradicts"

@@ -864,7 +864,7 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
 def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """GPUs on a line each, or those of the title, then labels and values on a line each."""
     gpus = known = _run(lines, start, "G")
-    # A GPU that nobody knows may stand beside one that is known; "FP64" is none.
+    # A GPU that is not in the catalog may stand below one that is; "FP64" there is a label.
     while 0 < gpus < MOST_GPUS and start + gpus < len(lines) and _NAMED.fullmatch(
         text := lines[start + gpus].text
     ) and kind(text) != "F":  # fmt: skip

@@ -156,7 +156,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             typed, ids = scan(words), about.gpu_ids
             brand, called = CUES["brand"].search(words), CUES["other_name"].match(words)
             chips = {t.field or t.kind for t in typed if t.kind in ("gpu", "name")} == {"chip"}
-            laptops = "desktop" not in words.lower() and CUES["of_laptops"].search(words)
+            laptops = "desktop" not in words.lower() and CUES["names_laptops"].search(words)
             not_it = (
                 (brand and BRANDS[brand[0].lower()] not in {str(catalog.get(i).vendor).lower() for i in ids})
                 or (called and all(t.start >= called.end() for t in typed))
@@ -177,9 +177,10 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         fields = [t.field for t in sentence.tokens if t.kind == "field" and t.field]
         caches = {t.field for t in sentence.tokens if "cache" in t.text.lower()}
         sentence.cached = cached = caches <= {"l2_bytes"} and (bool(caches) or cached)
-        # "Which bus does it have? 192-bit."
+        # "Which bus does it have? 192-bit." A sentence without figures or GPUs may stand between.
         asks = words.rstrip(' *"').endswith("?")
-        asked = fields[0] if asks and fields else "" if asks or sentence.values or sentence.gpus else asked
+        if asks or sentence.values or sentence.gpus:
+            asked = fields[0] if asks and fields else ""
         # "The unreleased RTX 3070 16 GB": of no product that there is.
         leaked |= CUES["leaked"].search(words) is not None
         denied = (CUES["denied"].match(text.text, end) or CUES["guessed"].search(words)) is not None
@@ -304,7 +305,7 @@ class _Choice(Sentence):
         self.owned: dict[int, tuple[Subject, bool]] = {}
         # Places of values that are wrong only where they are of none of the GPUs that the text speaks of.
         self.of_any: set[int] = set()
-        # Starts of rates that are sums over several GPUs.
+        # Ends of rates that are sums over several GPUs.
         self.totals: set[int] = set()
         # Starts of architectures that it surely says of a GPU.
         self.own_architectures: set[int] = set()
@@ -346,14 +347,14 @@ class _Choice(Sentence):
         total |= field == "power_w" and (place in self.listed or self.says("added") is not None) and (
             self.is_summed(place)
         )  # fmt: skip
-        prior = next((t for t in reversed(self.tokens[:place]) if t.kind == "value"), token)
         if field.startswith("peak:") and best.owner.count > 1 and not each and (
             self.is_summed(place)
             # "Eight of them make 36 PFLOPS dense and 72 PFLOPS sparse."
-            or (prior.start in self.totals
-                and re.fullmatch(r"(?: \w+){0,3},? and ", self.text[prior.end : token.start]))
+            or ((last := self.last_value(place)) in self.totals
+                and re.fullmatch(r"(?: \w+){0,3},? and ", self.text[last : token.start]))
         ):  # fmt: skip
-            total, self.totals = True, self.totals | {token.start}
+            total = True
+            self.totals.add(token.end)
         each |= not (total or self.is_summed(place)) and self.is_of_one(self.listed.get(place))
         if each:
             best = replace(best, owner=replace(best.owner, count=1))

@@ -211,7 +211,7 @@ def _of_tokens(claim: Claim) -> Finding:
     if weights > LARGEST_DENSE and not CUES["dense_model"].search(text):
         return _finding(claim, "a model of this size may be a mixture that reads few of its weights")
     training = CUES["trains"].search(text) is not None and not CUES["infers"].search(text)
-    # A sequence that is trained on passes the weights as a whole.
+    # In training all tokens of a sequence share one read of the weights.
     alone = not training and CUES["one_request"].search(text) and not CUES["many_requests"].search(text)
     # The closest words that name a format, such as those of the column.
     formats = [[each for pattern, each in _BYTES if pattern.search(piece)] for piece in claim.context]
@@ -227,8 +227,7 @@ def _of_tokens(claim: Claim) -> Finding:
     if alone and min(rates) and min(rooms):
         bandwidth, room = max(rates) * claim.count, max(rooms) * claim.count
         # A file that is far too small for the format of the column is another one's.
-        own = any(pattern.search(claim.context[0]) for pattern, _ in _BYTES)
-        files = [size for size in files if not own or size > SAME_FORMAT * weights * stored]
+        files = [size for size in files if not formats[0] or size > SAME_FORMAT * weights * stored]
         size = min(files, default=weights * stored)
         least = min(size, room) / bandwidth + max(0.0, size - room) / PROCESSOR
         most = significant(1 / least, 3)
@@ -244,7 +243,7 @@ def _of_tokens(claim: Claim) -> Finding:
     # Two operations a weight forwards, and twice as many backwards; adapters spare half of the latter.
     needed = value.value * weights * ((4 if CUES["adapters"].search(text) else 6) if training else 2)
     hidden = any(catalog.get(i).hides_peak for i in claim.gpu_ids)
-    # Who trains in 16 bits, and names no other format, reaches no other peak.
+    # Training for which the text names 16-bit formats alone is bounded by their peak.
     said = {m[1].lower() for m in CUES["precision"].finditer(text)} if training else set()
     half = ("fp16", "bf16") if said and said <= {"fp16", "bf16", "amp", "mixed"} else ()
     best = 0.0 if hidden else count * max(_peak(i, half, sparse=not half) for i in claim.gpu_ids)

@@ -182,7 +182,7 @@ def in_order(
     gpus = [t for t in tokens if t.kind == "gpu"]
     values = [t for t in tokens if t.kind == "value" and t.numbers]
     said = CUES["respectively"].search(text) is not None
-    # "Their bandwidths are 300 and 320 GB/s, respectively": of the two that the text spoke of.
+    # "Their bandwidths are 300 and 320 GB/s, respectively": two GPUs named earlier, as if before the text.
     two = about.two if said and about is not None and not gpus else ()
     for at, mine in enumerate(two, -2):
         gpus.append(Token(kind="gpu", start=at, end=at, text=mine.text, gpu_ids=mine.gpu_ids))
