@@ -185,16 +185,14 @@ def machines(found: Recommendation, first: Option, number: int, share: int, last
 
 def over_spans(found: Recommendation, sums: Mapping[Option, float]) -> str:
     """What each of several takes that are rented for different times, the least first."""
-    hours = {(gpu, count): span for gpu, count, span in found.need.spans}
-    done = {o: o.throughput.value * hours[o.gpu_id, o.count] for o in sums}
-    if not sums:
-        return ""
-    first, *others = (
-        f"{phrases.offered_as(option)} for {hours[option.gpu_id, option.count]:,.0f} h: "
-        f"{sum_of(found.need, paid)}, {significant(done[option] / done[next(iter(sums))])} times the work"
-        for option, paid in sums.items()
-    )
-    return f"Rent {'; or '.join((first.rpartition(', ')[0], *others))}."
+    spans = {(gpu, count): span for gpu, count, span in found.need.spans}
+    hours, said = {o: spans[o.gpu_id, o.count] for o in sums}, list[str]()
+    done = {o: o.throughput.value * hours[o] for o in sums}
+    for option, paid in sums.items():
+        more = f", {significant(done[option] / done[next(iter(sums))])} times the work" * bool(said)
+        cost = sum_of(found.need, paid)
+        said.append(f"{phrases.offered_as(option)} for {hours[option]:,.0f} h: {cost}{more}")
+    return f"Rent {'; or '.join(said)}." * bool(said)
 
 
 # Of a need whose cards were named alone, where one does not do it.
