@@ -314,14 +314,16 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
         gpus=(1, need.gpus[1] if not need.hired else needs.MOST_TOGETHER),
     )  # fmt: skip
     rent, where = rents[0] if rents else None, ""
-    named = names_of(need) if len(names_of(need)) <= FEW else ()
-    # The same GPU elsewhere says more than another one; last, that of private hosts.
-    for only, private in ((need.hired or named, False), (need.hired, need.community is not False)):
-        for place in (need.region, *prices.around(need.region)) if rent is None else ():
-            asked = replace(any_rent, only=only, region=place)
-            if rent := _first_of(market, asked, *[replace(asked, community=True)] * private):
-                where = verdicts.from_elsewhere(need.region, place, bool(only)) * (place != need.region)
-                break
+    named = need.hired or (names_of(need) if len(names_of(need)) <= FEW else ())
+    places, hosts = (need.region, *prices.around(need.region)), (need.community, need.community is not False)
+    # What was named, there or in a larger area; then any GPU, of private hosts too unless these are ruled out
+    asked = [replace(any_rent, only=named, region=place) for place in places]
+    asked += [replace(any_rent, region=place, community=host) for place in places for host in hosts]
+    for each in dict.fromkeys(asked) if rent is None else ():
+        if rent := _first_of(market, each):
+            away = each.region != need.region
+            where = verdicts.from_elsewhere(need.region, each.region, bool(each.only)) * away
+            break
     if rent is None:
         return choice
     older = replace(bought, assumptions=aged)
@@ -449,8 +451,8 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
         many = many if failed[0][1].code == "too-large" else []
         # Of those that cost too much, what asks for the least money.
         alike = operator.attrgetter("only", "unproven", "gpus")
-        same = [each for each in patient if alike(each[0]) == alike(failed[0][0])]
-        near = sorted((e for e in same if fit.least_budget(e[1])), key=lambda e: fit.least_budget(e[1]))
+        same = (e for e in patient if alike(e[0]) == alike(failed[0][0]) and fit.least_budget(e[1]))
+        near = sorted(same, key=lambda e: fit.least_budget(e[1]))
         raise _explained(market, *next(iter(fed or many or near or patient or failed))) from None
     choice = _with_fans(market, choice)
     mine = [choice.rejected[gpu] for gpu in {*need.have} if gpu in choice.rejected]
@@ -466,13 +468,13 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
 
 
 def _with_fans(market: _Market, choice: Recommendation) -> Recommendation:
-    """The choice, or cards with fans at their last prices where the first is made for a server's fans, which
-    nobody named for a machine of his own, and no card with fans has a fresh price."""
+    """The choice; or cards with fans at their last prices, where its first is made for a server's fans and
+    would be put in a desktop. It stays where it was meant, or a card with fans has a fresh price."""
     need, first = choice.need, choice.options[0]
-    fans = {o for o in choice.options if catalog.get(o.gpu_id).text("segment") != "server"}
+    fans = [o for o in choice.options if catalog.get(o.gpu_id).text("segment") != "server"]
     meant = need.fans or need.have or 0 < len(names_of(need)) <= FEW or need.precision == Precision.FP64
-    host = priced.host_of(first.gpu_id, first.count)[0]
-    if first in fans or any(o.outlay_usd for o in fans) or meant or need.acquire != "own" or "server" in host:
+    meant = meant or need.acquire != "own" or priced.host_of(first.gpu_id, first.count)[0] == "server"
+    if meant or first in fans or any(o.outlay_usd for o in fans):
         return choice
     note = f"left out, as it has no fans: {phrases.offered_as(first)}"
     cards = tuple(gpu for gpu in _cards(replace(need, at_home=True)) if gpu in (need.only or (gpu,)))
@@ -651,8 +653,8 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     need, names = choice.need, names_of(choice.need)
     today = market.facts.today
     # Nobody sells them, so nobody was asked how fast they are: half of the catalog.
-    priced = offered(need, market.usable(need), today)
-    unpriced = [gpu for gpu in names or market.facts.ids if gpu not in priced]
+    sold = offered(need, market.usable(need), today)
+    unpriced = [gpu for gpu in names or market.facts.ids if gpu not in sold]
     advice = list(choice.advice)
     owned = any(option.outlay_usd for option in choice.options)
     if need.acquire == "both" and names and not (owned or need.either):
@@ -885,13 +887,12 @@ def _with_also(market: _Market, choice: Recommendation) -> tuple[Recommendation,
 
 def _able(market: _Market, need: Need, name: str) -> tuple[bool, str]:
     """Whether what a question names can do another work, too, one after the other, and how well."""
-    limits = {"sets", "only", "have", "keep", "acquire", "gpus", "memory_gb", "assumptions", "at_home"}
-    limits |= {"unproven"}
+    limits = ("sets", "only", "gpus", "have", "keep", "acquire", "memory_gb", "assumptions")
     try:
         ways: tuple[needs.Purpose, ...] = get_args(needs.Purpose)
         mode: needs.Purpose = next((way for way in ways if name.startswith(f"{way}:")), "infer")
         name = name.removeprefix(f"{mode}:")
-        same = {each: getattr(need, each) for each in limits}
+        same = {each: getattr(need, each) for each in (*limits, "at_home", "unproven")}
         other = replace(need_for(name, mode=mode), asks=need.asks, **same)
         other = replace(other, concurrent=max(1, need.also_users) if other.task == "infer" else 0)
         found = replace(market, item=needs.item_of(other)).best(needs.settled(other))
@@ -908,8 +909,8 @@ def _few(market: _Market, need: Need, gpu: str) -> Option | None:
     counts = range(need.gpus[0], need.gpus[1] + 1)
     asked = tuple(Quote(gpu_id=gpu, count=n, kind="on-demand", usd=float(n), provider="") for n in counts)
     free = replace(need, quotes=asked, only=(gpu,), acquire="rent", budget_usd=None, providers=(), region="")
-    priced = replace(market, offers=stated(free, market.facts.today))
-    found = priced.best_or_none(replace(free, goal="price"))  # Which is their number
+    counted = replace(market, offers=stated(free, market.facts.today))
+    found = counted.best_or_none(replace(free, goal="price"))  # Which is their number
     return found.options[0] if found else None
 
 
