@@ -531,7 +531,7 @@ class Worked(Cards):
                     together = "-".join(("".join(parts[:2]), *parts[2:]))  # qwen 2.5 32b
                     known = next((each for each in (name, together) if is_model(each, None)), None)
                 data = known and re.fullmatch(units.DATASET_NAMES, known) and self._named_apart(start, end)
-                limit = known and _item_of(known) in ("byte", "launch")  # A word of other things, too: "copy room"
+                limit = known and _item_of(known) in ("byte", "launch")  # Or words: "copy room"
                 if known and of(known) and not data and not limit:
                     self.mark(start, end)
                     self.named_at = start if self.named_at < 0 else self.named_at
