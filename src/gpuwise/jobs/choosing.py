@@ -160,12 +160,12 @@ def _in_order(choice: Recommendation, options: Sequence[Option]) -> Recommendati
 
 def _over_spans(choice: Recommendation) -> Recommendation:
     """The choice by the sums of those that are rented for different times, the least first."""
-    hours = {(gpu, count): span for gpu, count, span in choice.need.spans}
-    paid = {o: (o.per_hour_usd or inf) * hours.get((o.gpu_id, o.count), inf) for o in choice.options}
-    options = sorted(choice.options, key=lambda option: paid[option])
-    # Of variants of one name, which have one number and span, the cheapest.
-    least = firsts(((o.count, hours[o.gpu_id, o.count]), o) for o in options if paid[o] < inf)
-    said = verdicts.over_spans(choice, {o: paid[o] for o in least.values()})
+    asked = {(gpu, span[1]): span for span in choice.need.spans for gpu in span[0]}
+    spans = {o: asked[o.gpu_id, o.count] for o in choice.options if (o.gpu_id, o.count) in asked}
+    paid = {o: (o.per_hour_usd or inf) * span[2] for o, span in spans.items()}
+    options = sorted(choice.options, key=lambda option: paid.get(option, inf))
+    least = firsts((spans[o], o) for o in options if paid.get(o, inf) < inf)  # The cheapest that a name means
+    said = verdicts.over_spans(choice, {option: span[2] for span, option in least.items()})
     return replace(_in_order(choice, options), answer=said or choice.answer, changes=())
 
 

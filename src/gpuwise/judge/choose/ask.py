@@ -476,8 +476,8 @@ class _Reader(Worked):
             fields["hire_h"] = 730.5
         self._read_condition(bool(used))
 
-    def _spans(self) -> tuple[tuple[str, int, float], ...]:
-        """For how many hours each of several GPUs is to be rented, where these differ: GPU, number, hours."""
+    def _spans(self) -> tuple[tuple[tuple[str, ...], int, float], ...]:
+        """For how many hours each of several GPUs is to be rented, where these differ."""
         stops = [*(start for *_, start, _ in self.places), len(self.plain)][1:]
         parts, hire = zip(self.places, stops, strict=True), re.compile(P.hire)
         spans = [span for place, stop in parts if (span := hire.search(self.plain, place[3], stop))]
@@ -487,7 +487,7 @@ class _Reader(Worked):
         for span in spans:
             self.mark(*span.span())
         each = zip(self.places, hours, strict=True)
-        return tuple((gpu, n, h) for (name, n, *_), h in each for gpu in self.families.get(name, (name,)))
+        return tuple((self.families.get(name, (name,)), count, h) for (name, count, *_), h in each)
 
     def _read_condition(self, used: bool) -> None:
         """Whether what is bought is used or new, and quiet. Raises InputError for both at once."""

@@ -183,15 +183,13 @@ def machines(found: Recommendation, first: Option, number: int, share: int, last
     return f"{take}. How fast they are together is not known, as what joins the machines is not{time}."
 
 
-def over_spans(found: Recommendation, sums: Mapping[Option, float]) -> str:
-    """What each of several takes that are rented for different times, the least first."""
-    spans = {(gpu, count): span for gpu, count, span in found.need.spans}
-    hours, said = {o: spans[o.gpu_id, o.count] for o in sums}, list[str]()
-    done = {o: o.throughput.value * hours[o] for o in sums}
-    for option, paid in sums.items():
-        more = f", {significant(done[option] / done[next(iter(sums))])} times the work" * bool(said)
-        cost = sum_of(found.need, paid)
-        said.append(f"{phrases.offered_as(option)} for {hours[option]:,.0f} h: {cost}{more}")
+def over_spans(found: Recommendation, hours: Mapping[Option, float]) -> str:
+    """What each of several costs that are rented for different `hours`, the least first."""
+    done, said = [option.throughput.value * span for option, span in hours.items()], list[str]()
+    for (option, span), work in zip(hours.items(), done, strict=True):
+        cost = sum_of(found.need, (option.per_hour_usd or 0.0) * span)
+        more = f", {significant(work / done[0])} times the work" * bool(said)
+        said.append(f"{phrases.offered_as(option)} for {span:,.0f} h: {cost}{more}")
     return f"Rent {'; or '.join(said)}." * bool(said)
 
 
