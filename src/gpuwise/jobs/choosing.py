@@ -962,10 +962,11 @@ def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendatio
 
 
 def _with_shorter(market: _Market, choice: Recommendation) -> Recommendation:
-    """The choice, with what weights in 4 bits would change where GPUs are left out that hold none of 16."""
+    """The choice, with what weights in 4 bits would change where those in 16 do not fit on some GPUs."""
     need, large = choice.need, [w for w in choice.rejected.values() if "does not fit" in w.detail]
-    held = not large or need.task or need.mode != "infer" or need.precision != Precision.BF16
-    if held or any(Precision.INT4 not in registry.get(name).spec.precisions for name, _ in need.workloads):
+    in_16 = need.mode == "infer" and not need.task and need.precision == Precision.BF16
+    works = (registry.get(name).spec for name, _ in need.workloads)
+    if not (large and in_16) or any(Precision.INT4 not in work.precisions for work in works):
         return choice
     only = need.only if len(need.only) <= FEW else ()
     other = market.best_or_none(replace(need, precision=Precision.INT4, fallback=None, only=only, notes=()))
