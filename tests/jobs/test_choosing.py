@@ -566,18 +566,19 @@ def test_at_home_there_are_more_cards_where_four_are_not_enough() -> None:
     [
         ("2 a40 for 5 days or one l40s for a week, which is cheaper", ("a40", 2), (120, 168)),
         ("rent 4 l40s for 3 days or one h200 for a month", ("l40s", 4), (72, 730.5)),
+        ("2 a40 for 5 days, 2 l40s for 5 days or one h200 for a month", ("a40", 2), (120, 120, 730.5)),
     ],
 )
-def test_each_of_two_is_rented_for_its_own_time(
+def test_each_of_several_is_rented_for_its_own_time(
     text: str, first: tuple[str, int], hours: tuple[float, ...]
 ) -> None:
     found = choose(text, Facts(today=DAY)).value
     each = {(o.gpu_id, o.count): o for o in reversed(found.options)}
-    least, other = sorted(each.values(), key=lambda o: o.rank)[:2]
+    ranked = sorted(each.values(), key=lambda o: o.rank)[: len(hours)]
     said = [sum_ for sum_ in amounts(found.answer) if sum_ > 20]
-    paid = [o.per_hour_usd * h for o, h in zip((least, other), hours, strict=True)]
-    assert (least.gpu_id, least.count) == first
-    assert paid[0] <= paid[1]
+    paid = [o.per_hour_usd * h for o, h in zip(ranked, hours, strict=True)]
+    assert (ranked[0].gpu_id, ranked[0].count) == first
+    assert paid == sorted(paid)
     assert said == pytest.approx(paid, rel=1e-2)
 
 

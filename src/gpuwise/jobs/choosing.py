@@ -160,12 +160,12 @@ def _in_order(choice: Recommendation, options: Sequence[Option]) -> Recommendati
 
 def _over_spans(choice: Recommendation) -> Recommendation:
     """The choice by the sums of those that are rented for different times, the least first."""
-    hours = {(gpu, count): span for gpu, count, span in choice.need.spans}
-    paid = {o: (o.per_hour_usd or inf) * hours.get((o.gpu_id, o.count), inf) for o in choice.options}
-    options = sorted(choice.options, key=lambda option: paid[option])
-    # Of variants of one name, which have one number and span, the cheapest.
-    least = firsts(((o.count, hours[o.gpu_id, o.count]), o) for o in options if paid[o] < inf)
-    said = verdicts.over_spans(choice, {o: paid[o] for o in least.values()})
+    asked = {(gpu, span[1]): span for span in choice.need.spans for gpu in span[0]}
+    spans = {o: asked[o.gpu_id, o.count] for o in choice.options if (o.gpu_id, o.count) in asked}
+    paid = {o: (o.per_hour_usd or inf) * span[2] for o, span in spans.items()}
+    options = sorted(choice.options, key=lambda option: paid.get(option, inf))
+    least = firsts((spans[o], o) for o in options if paid.get(o, inf) < inf)  # The cheapest that a name means
+    said = verdicts.over_spans(choice, {option: span[2] for span, option in least.items()})
     return replace(_in_order(choice, options), answer=said or choice.answer, changes=())
 
 
@@ -314,14 +314,16 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
         gpus=(1, need.gpus[1] if not need.hired else needs.MOST_TOGETHER),
     )  # fmt: skip
     rent, where = rents[0] if rents else None, ""
-    named = names_of(need) if len(names_of(need)) <= FEW else ()
-    # The same GPU elsewhere says more than another one; last, that of private hosts.
-    for only, private in ((need.hired or named, False), (need.hired, need.community is not False)):
-        for place in (need.region, *prices.around(need.region)) if rent is None else ():
-            asked = replace(any_rent, only=only, region=place)
-            if rent := _first_of(market, asked, *[replace(asked, community=True)] * private):
-                where = verdicts.from_elsewhere(need.region, place, bool(only)) * (place != need.region)
-                break
+    named = need.hired or (names_of(need) if len(names_of(need)) <= FEW else ())
+    places, hosts = (need.region, *prices.around(need.region)), (need.community, need.community is not False)
+    # What was named, there or in a larger area; then any GPU, of private hosts too unless these are ruled out
+    asked = [replace(any_rent, only=named, region=place) for place in places]
+    asked += [replace(any_rent, region=place, community=host) for place in places for host in hosts]
+    for each in dict.fromkeys(asked) if rent is None else ():
+        if rent := _first_of(market, each):
+            away = each.region != need.region
+            where = verdicts.from_elsewhere(need.region, each.region, bool(each.only)) * away
+            break
     if rent is None:
         return choice
     older = replace(bought, assumptions=aged)
@@ -449,8 +451,8 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
         many = many if failed[0][1].code == "too-large" else []
         # Of those that cost too much, what asks for the least money.
         alike = operator.attrgetter("only", "unproven", "gpus")
-        same = [each for each in patient if alike(each[0]) == alike(failed[0][0])]
-        near = sorted((e for e in same if fit.least_budget(e[1])), key=lambda e: fit.least_budget(e[1]))
+        same = (e for e in patient if alike(e[0]) == alike(failed[0][0]) and fit.least_budget(e[1]))
+        near = sorted(same, key=lambda e: fit.least_budget(e[1]))
         raise _explained(market, *next(iter(fed or many or near or patient or failed))) from None
     choice = _with_fans(market, choice)
     mine = [choice.rejected[gpu] for gpu in {*need.have} if gpu in choice.rejected]
@@ -466,13 +468,13 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
 
 
 def _with_fans(market: _Market, choice: Recommendation) -> Recommendation:
-    """The choice, or cards with fans at their last prices where the first is made for a server's fans, which
-    nobody named for a machine of his own, and no card with fans has a fresh price."""
+    """The choice; or cards with fans at their last prices, where its first is made for a server's fans and
+    would be put in a desktop. It stays where it was meant, or a card with fans has a fresh price."""
     need, first = choice.need, choice.options[0]
-    fans = {o for o in choice.options if catalog.get(o.gpu_id).text("segment") != "server"}
+    fans = [o for o in choice.options if catalog.get(o.gpu_id).text("segment") != "server"]
     meant = need.fans or need.have or 0 < len(names_of(need)) <= FEW or need.precision == Precision.FP64
-    host = priced.host_of(first.gpu_id, first.count)[0]
-    if first in fans or any(o.outlay_usd for o in fans) or meant or need.acquire != "own" or "server" in host:
+    meant = meant or need.acquire != "own" or priced.host_of(first.gpu_id, first.count)[0] == "server"
+    if meant or first in fans or any(o.outlay_usd for o in fans):
         return choice
     note = f"left out, as it has no fans: {phrases.offered_as(first)}"
     cards = tuple(gpu for gpu in _cards(replace(need, at_home=True)) if gpu in (need.only or (gpu,)))
@@ -651,8 +653,8 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     need, names = choice.need, names_of(choice.need)
     today = market.facts.today
     # Nobody sells them, so nobody was asked how fast they are: half of the catalog.
-    priced = offered(need, market.usable(need), today)
-    unpriced = [gpu for gpu in names or market.facts.ids if gpu not in priced]
+    sold = offered(need, market.usable(need), today)
+    unpriced = [gpu for gpu in names or market.facts.ids if gpu not in sold]
     advice = list(choice.advice)
     owned = any(option.outlay_usd for option in choice.options)
     if need.acquire == "both" and names and not (owned or need.either):
@@ -885,13 +887,12 @@ def _with_also(market: _Market, choice: Recommendation) -> tuple[Recommendation,
 
 def _able(market: _Market, need: Need, name: str) -> tuple[bool, str]:
     """Whether what a question names can do another work, too, one after the other, and how well."""
-    limits = {"sets", "only", "have", "keep", "acquire", "gpus", "memory_gb", "assumptions", "at_home"}
-    limits |= {"unproven"}
+    limits = ("sets", "only", "gpus", "have", "keep", "acquire", "memory_gb", "assumptions")
     try:
         ways: tuple[needs.Purpose, ...] = get_args(needs.Purpose)
         mode: needs.Purpose = next((way for way in ways if name.startswith(f"{way}:")), "infer")
         name = name.removeprefix(f"{mode}:")
-        same = {each: getattr(need, each) for each in limits}
+        same = {each: getattr(need, each) for each in (*limits, "at_home", "unproven")}
         other = replace(need_for(name, mode=mode), asks=need.asks, **same)
         other = replace(other, concurrent=max(1, need.also_users) if other.task == "infer" else 0)
         found = replace(market, item=needs.item_of(other)).best(needs.settled(other))
@@ -908,8 +909,8 @@ def _few(market: _Market, need: Need, gpu: str) -> Option | None:
     counts = range(need.gpus[0], need.gpus[1] + 1)
     asked = tuple(Quote(gpu_id=gpu, count=n, kind="on-demand", usd=float(n), provider="") for n in counts)
     free = replace(need, quotes=asked, only=(gpu,), acquire="rent", budget_usd=None, providers=(), region="")
-    priced = replace(market, offers=stated(free, market.facts.today))
-    found = priced.best_or_none(replace(free, goal="price"))  # Which is their number
+    counted = replace(market, offers=stated(free, market.facts.today))
+    found = counted.best_or_none(replace(free, goal="price"))  # Which is their number
     return found.options[0] if found else None
 
 
@@ -961,10 +962,11 @@ def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendatio
 
 
 def _with_shorter(market: _Market, choice: Recommendation) -> Recommendation:
-    """The choice, with what weights in 4 bits would change where GPUs are left out that hold none of 16."""
+    """The choice, with what weights in 4 bits would change where those in 16 do not fit on some GPUs."""
     need, large = choice.need, [w for w in choice.rejected.values() if "does not fit" in w.detail]
-    held = not large or need.task or need.mode != "infer" or need.precision != Precision.BF16
-    if held or any(Precision.INT4 not in registry.get(name).spec.precisions for name, _ in need.workloads):
+    in_16 = need.mode == "infer" and not need.task and need.precision == Precision.BF16
+    works = (registry.get(name).spec for name, _ in need.workloads)
+    if not (large and in_16) or any(Precision.INT4 not in work.precisions for work in works):
         return choice
     only = need.only if len(need.only) <= FEW else ()
     other = market.best_or_none(replace(need, precision=Precision.INT4, fallback=None, only=only, notes=()))

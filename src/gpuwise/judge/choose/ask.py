@@ -265,8 +265,8 @@ class _Reader(Worked):
         if size := self.first(P.total_memory, again=False):
             fields["total_gb"] = float(size)
         elif size := self.first(P.least_memory, again=False):
-            together = float(size) if self.said(P.split_over) else 0.0
-            fields |= {"total_gb": together} if together else {"memory_gb": (float(size), None)}
+            together = self.said(P.split_over)
+            fields |= {"total_gb": float(size)} if together else {"memory_gb": (float(size), None)}
         elif either := take(P.either_memory):
             sizes = sorted(float(size) for size in either.groups())
             fields["memory_gb"] = (sizes[0], sizes[1])
@@ -476,19 +476,18 @@ class _Reader(Worked):
             fields["hire_h"] = 730.5
         self._read_condition(bool(used))
 
-    def _spans(self) -> tuple[tuple[str, int, float], ...]:
-        """For how many hours each of several GPUs is to be rented, where these differ: GPU, number, hours."""
+    def _spans(self) -> tuple[tuple[tuple[str, ...], int, float], ...]:
+        """For how many hours each of several GPUs is to be rented, where these differ."""
         stops = [*(start for *_, start, _ in self.places), len(self.plain)][1:]
-        each = [
-            (place, re.compile(P.hire).search(self.plain, place[3], stop))
-            for place, stop in zip(self.places, stops, strict=False)
-        ]
-        hours = [(place, span_seconds(span) / 3600) for place, span in each if span]
-        if len(hours) < len(each) or len({h for _, h in hours}) < 2:
+        parts, hire = zip(self.places, stops, strict=True), re.compile(P.hire)
+        spans = [span for place, stop in parts if (span := hire.search(self.plain, place[3], stop))]
+        hours = [span_seconds(span) / 3600 for span in spans]
+        if len(spans) < len(self.places) or len({*hours}) < 2:
             return ()
-        for _, span in each:
-            self.mark(*span.span()) if span else None
-        return tuple((gpu, n, h) for (name, n, *_), h in hours for gpu in self.families.get(name, (name,)))
+        for span in spans:
+            self.mark(*span.span())
+        each = zip(self.places, hours, strict=True)
+        return tuple((self.families.get(name, (name,)), count, h) for (name, count, *_), h in each)
 
     def _read_condition(self, used: bool) -> None:
         """Whether what is bought is used or new, and quiet. Raises InputError for both at once."""

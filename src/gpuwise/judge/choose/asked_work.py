@@ -531,7 +531,8 @@ class Worked(Cards):
                     together = "-".join(("".join(parts[:2]), *parts[2:]))  # qwen 2.5 32b
                     known = next((each for each in (name, together) if is_model(each, None)), None)
                 data = known and re.fullmatch(units.DATASET_NAMES, known) and self._named_apart(start, end)
-                if known and of(known) and not data and _item_of(known) not in ("byte", "launch"):
+                limit = known and _item_of(known) in ("byte", "launch")  # Or words: "copy room"
+                if known and of(known) and not data and not limit:
                     self.mark(start, end)
                     self.named_at = start if self.named_at < 0 else self.named_at
                     return self._of_its_family(known)
@@ -822,7 +823,7 @@ def _modes(text: str) -> list[Purpose]:
 
 
 def _item_of(name: str | None) -> str:
-    """In what a workload counts, by which what people name is told from limits of a machine: "copy room"."""
+    """The item that a workload counts; empty for any other name."""
     return registry.get(name).spec.item if name in registry.names() else ""
 
 

@@ -237,7 +237,7 @@ def offered(need: Need, offers: Sequence[Offer], today: date) -> dict[str, tuple
 
 
 def _most(gpu: str) -> int:
-    """How many of a GPU share a model: a laptop's is alone in it."""
+    """How many of a GPU share a model at most: a laptop holds one."""
     form = catalog.get(gpu).text("form")
     return 1 if form == "laptop" else MOST_COMPUTERS if form in COMPUTERS else MOST_TOGETHER
 

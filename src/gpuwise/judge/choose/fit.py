@@ -202,8 +202,8 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
             # Only a language model is shared out over cards, over more than are there of no smaller ones.
             single, added = _numbers(them, specs, "memory_bytes"), them.count > len(need.have)
             size = single * (them.count if need.task else 1.0)
-            ok = (size >= float(size[have].max())) | np.full(len(them), not need.upgrade)
-            ok &= ~added | (single >= float(single[have].min())) | np.full(len(them), not need.task)
+            ok = (size >= float(size[have].max())) | (not need.upgrade)
+            ok &= ~added | (single >= float(single[have].min())) | (not need.task)
             simple("", (them.outlay <= 0) | ok, LESS_MEMORY, ("a GPU with as much memory", {}))
     # Watts and slots of one's own machine; a rented one has what it needs.
     board = _numbers(them, specs, "power_w") * them.count

@@ -96,9 +96,9 @@ USUAL_NOTE = "each token within 50 ms"
 HOURS_STATED = "{:.3g} h of use a week"
 REPLACED = "what you have is replaced"
 SUPPORTED = "cards of workstations and servers, which makers support where many rely on them"
-# Models by the names of our own decoders, which adapters are trained on by their public names, and by family.
 # As `gpuwise fit` counts its usual optimiser, `predictor.fit.STATE_BYTES` beside the weights.
 ALL_LEARN = "all weights learn, by AdamW in 16 bits: 8 bytes a parameter (mixed precision takes 16)"
+# Models by the names of our own decoders, which adapters are trained on by their public names, and by family.
 _SIZES = {"llm-8b": "llama-3.1-8b", "llm-1b": "llama-3.2-1b", "llm-8b-lora": "llama-3.1-8b"}
 
 

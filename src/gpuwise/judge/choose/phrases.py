@@ -164,12 +164,11 @@ def drawn_w(need: Need, option: Option) -> tuple[float, float]:
 
 
 def electricity(need: Need, option: Option) -> tuple[float, float]:
-    """kWh and USD of a month of the machine with its cooling, of work that comes again while it is busy."""
+    """kWh and USD of a month of the machine with its cooling; of work that comes again, while it is busy."""
     a = need.assumptions
-    again = (option.energy_j_per_item or 0.0) * (need.items or 0.0) / 3.6e6
-    if need.period_s and again:
-        return (kwh := again * MONTH_S / need.period_s), kwh * a.electricity_usd_per_kwh
     kwh = sum(drawn_w(need, option)) / 1000 * a.cooling * priced.hours_a_month(need)
+    if need.period_s and need.items and option.energy_j_per_item:
+        kwh = option.energy_j_per_item / 3.6e6 * need.items * MONTH_S / need.period_s
     return kwh, kwh * a.electricity_usd_per_kwh
 
 

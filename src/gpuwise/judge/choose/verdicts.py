@@ -183,18 +183,14 @@ def machines(found: Recommendation, first: Option, number: int, share: int, last
     return f"{take}. How fast they are together is not known, as what joins the machines is not{time}."
 
 
-def over_spans(found: Recommendation, sums: Mapping[Option, float]) -> str:
-    """What each of several takes that are rented for different times, the least first."""
-    hours = {(gpu, count): span for gpu, count, span in found.need.spans}
-    done = {o: o.throughput.value * hours[o.gpu_id, o.count] for o in sums}
-    if not sums:
-        return ""
-    first, *others = (
-        f"{phrases.offered_as(option)} for {hours[option.gpu_id, option.count]:,.0f} h: "
-        f"{sum_of(found.need, paid)}, {significant(done[option] / done[next(iter(sums))])} times the work"
-        for option, paid in sums.items()
-    )
-    return f"Rent {'; or '.join((first.rpartition(', ')[0], *others))}."
+def over_spans(found: Recommendation, hours: Mapping[Option, float]) -> str:
+    """What each of several costs that are rented for different `hours`, the least first."""
+    done, said = [option.throughput.value * span for option, span in hours.items()], list[str]()
+    for (option, span), work in zip(hours.items(), done, strict=True):
+        cost = sum_of(found.need, (option.per_hour_usd or 0.0) * span)
+        more = f", {significant(work / done[0])} times the work" * bool(said)
+        said.append(f"{phrases.offered_as(option)} for {span:,.0f} h: {cost}{more}")
+    return f"Rent {'; or '.join(said)}." * bool(said)
 
 
 # Of a need whose cards were named alone, where one does not do it.

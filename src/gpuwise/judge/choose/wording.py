@@ -216,8 +216,10 @@ class Words:
 
     def deny(self, pattern: str) -> bool:
         """Whether the text says that it is not to be."""
-        found = iter(lambda: self.blank(rf"{P.denial}(?:{pattern})\b"), None)
-        return any([*found])
+        denied = False
+        while self.blank(rf"{P.denial}(?:{pattern})\b"):  # Wherever it says so
+            denied = True
+        return denied
 
     def unread(self) -> list[str]:
         words = re.findall(r"[^\W_][\w.+-]*", self._left)
