@@ -459,3 +459,10 @@ def test_windows_that_overlap_are_another_class_and_each_is_handled_once() -> No
     assert sum(":apart" not in name for name in found) == 2
     largest = found["aten.max_pool2d_with_indices:nchw"]
     assert arrays([largest]).handled[0] == 2 * 8 * 18 * 18
+
+
+def test_adaptive_pooling_has_no_window_that_could_overlap() -> None:
+    module = nn.Sequential(nn.Conv2d(8, 8, 3), nn.AdaptiveMaxPool2d(4), nn.Flatten(), nn.Linear(128, 1))
+    made = trace_module(module, (torch.empty(2, 8, 36, 36),), name="p", mode="train", compiled=False)
+    found = [k.name for k in made.kernels if "_pool2d" in k.name]
+    assert found == ["aten.adaptive_max_pool2d:nchw", "aten.adaptive_max_pool2d_backward:nchw"]

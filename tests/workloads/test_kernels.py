@@ -325,9 +325,10 @@ def test_a_fused_step_is_the_plain_one(form: Precision | None, batch: int) -> No
         assert relative_difference(network(tokens, position), wanted) < limit
 
 
-def test_phases_of_a_whole_step_say_whose_results_they_take() -> None:
+@pytest.mark.parametrize("inner", [384, 7168])  # one that is prepared within a phase, and one over two
+def test_phases_of_a_whole_step_say_whose_results_they_take(inner: int) -> None:
     """Each product takes the phase before, adds what entered its half of the layer, and tiles go round."""
-    shape = replace(SHAPES["toy"], inner=384, layers=2, dense_layers=2, full=(True,) * 2)
+    shape = replace(SHAPES["toy"], hidden=256, inner=inner, layers=2, dense_layers=2, full=(True,) * 2)
     model = decoder.build_decoder(shape, 256, HALF, "cpu", Precision.INT4)
     cache = decoder.Cache(shape, 1, 256, model.table)
     parts = (model.embedding.weight, model.table, model.layers, cache.layers())
@@ -349,6 +350,12 @@ def test_phases_of_a_whole_step_say_whose_results_they_take() -> None:
     assert [row[16] for row in rows] == list(range(-1, 10))
     assert [row[17] for row in rows] == [-1, -1, -1, -1, 2, -1, -1, 4, -1, 7, -1]
     assert [row[15] for row in rows[:2]] == [0, -(-len(model.layers[0].attention.qkv.weight) // 16) % 7]
+    # An input is written while slower warps still read the one before: these have other places.
+    ends = [row[20] + row[2] * (2 if row[0] else 4) for row in rows]
+    products = [i for i, row in enumerate(rows[1:], 1) if 6 not in (row[0], rows[i - 1][0])]
+    assert len(products) == 6
+    assert all(rows[i][20] >= ends[i - 1] or rows[i - 1][20] >= ends[i] for i in products)
+    assert max(ends) <= step.bytes - step.stages * (decode.STAGE + 768)
     assert step.stages == decode.STAGES
     assert step.bytes <= decode.SHARED
     logits = step(torch.tensor([[3]]), torch.tensor([5]))

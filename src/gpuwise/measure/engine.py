@@ -44,7 +44,7 @@ from gpuwise.stats.interval import enough, settled
 # Windows without which no interval is stated.
 MIN_WINDOWS = 3
 
-# Of slow steps in a window of a given number: the windows of three runs are fifteen.
+# Fewest steps of a window with a given number of them, where they are slow: fifteen in three runs.
 MIN_STEPS = 5
 
 # Warm-up of a run after the first, when nothing is left to compile, tune or allocate, and of slow steps.
@@ -203,8 +203,8 @@ def timing_plan(config: RunConfig) -> TimingPlan:
             target_ci=1.0,
         )
     if config.protocol == "soak":
-        # However narrow the interval is: what heat, power and errors do in hours is looked for.
-        # Heat is what it waits for, so it does not wait until the speed has settled.
+        # A narrow interval does not end it: it shows what heat, power and errors do in hours. Nor does it
+        # wait until the speed has settled, since it measures how heat changes it.
         long = timed(window_s=max(SOAK_WINDOW_S, config.time_s / MAX_WINDOWS), warmup_steps=10)
         return replace(long, windows=sys.maxsize, target_ci=0.0)
     if config.size == "toy":

@@ -71,19 +71,16 @@ def _held(key: str, command: str) -> Iterator[tuple[str, str]]:
         yield "", ""
         return
     try:
-        ours = True
         # A child that a killed process was just starting may hold its lock for an instant: it has a second.
         for _ in range(11):
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                ours = True
                 break
             except BlockingIOError:
-                ours = False
                 time.sleep(0.1)
             except OSError:  # a file system that has no locks
                 break
-        if not ours:
+        else:
             # What the holder wrote into the file.
             text = os.pread(descriptor, 500, 0).decode(errors="replace").strip()
             pid, _, held_by = text.partition(" ")

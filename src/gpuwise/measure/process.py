@@ -173,10 +173,10 @@ class Child:
             self._log.close()
 
 
-def end(process: subprocess.Popen[bytes], patience_s: float) -> None:
-    """End the group that a process leads: SIGTERM and so much time, then SIGKILL."""
+def end(process: subprocess.Popen[bytes], grace_s: float) -> None:
+    """End the group that a process leads: SIGTERM, and SIGKILL after `grace_s`."""
     try:
-        _signal(process, signal.SIGTERM, patience_s)
+        _signal(process, signal.SIGTERM, grace_s)
     finally:  # also where a second Ctrl-C takes away its time to end
         _signal(process, signal.SIGKILL, 10.0)
 

@@ -173,10 +173,10 @@ def convolution_backward(call: Call) -> tuple[Node, ...]:
     flop = _products(w, x if transposed else grad)
     one = partial(node_of, call, "convolution", shape=shape, flop=flop, dtype=dtype)
     made = []
-    for made_of, way, form, other in ((gx, ":input", grad, w), (gw, ":weight", x, x)):
-        if made_of is not None:
-            suffix = way + _form(form, transposed=transposed)
-            made.append(one(suffix=suffix, reads=touch(grad, other), writes=touch(made_of)))
+    for gradient, of, image, other in ((gx, ":input", grad, w), (gw, ":weight", x, x)):
+        if gradient is not None:
+            suffix = of + _form(image, transposed=transposed)
+            made.append(one(suffix=suffix, reads=touch(grad, other), writes=touch(gradient)))
     if gb is not None:
         bias = node_of(
             call, "reduction", suffix=":bias", reads=touch(grad), writes=touch(gb), shape=gb.shape,
@@ -455,7 +455,7 @@ FFT_BLOCK = 4096
 
 def opaque(call: Call) -> tuple[Node, ...]:
     suffix = _layout(call.ins[0]) if "pool" in call.name else ""
-    if "pool2d" in call.name:
+    if call.name.startswith(("aten.max_pool2d", "aten.avg_pool2d")):  # not adaptive ones
         # Of windows that overlap, an input is read and its gradient summed more than once.
         window, step, *_ = (*(x for x in call.args if isinstance(x, list | tuple)), ())
         suffix += ":apart" if all(map(le, window, step or window)) else ""

@@ -364,8 +364,8 @@ def memory_errors() -> Array:
 
 
 OPERATORS_SCHEMA = 2
-# Seconds of a launch on the usual host, 8 % below the middle of hosts, where errors are least; a host
-# that was read is half as far below, and follows the reading, minutes old and of a moment, by a power.
+# Seconds of a launch on the usual host, which is 8 % faster than the median, where errors are least; the
+# level of a host with a reading, nearer to the median, and the power of its launches, read minutes before.
 LAUNCH_S, READ_LEVEL, READING_POWER = 8.5e-6, 1.05, 0.6
 
 

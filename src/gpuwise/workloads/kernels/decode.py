@@ -384,7 +384,7 @@ class WholeStep:
         self.programs = torch.cuda.get_device_properties(device).multi_processor_count
         self.held: list[Tensor] = []
         self.rows: list[list[int]] = []
-        self.turn, self.beside, self.rooms = 0, 0, [0, 0]  # of narrow and wide inputs
+        self.first_block, self.scale_bytes, self.buffer_bytes = 0, 0, [0, 0]  # for narrow and wide inputs
         _, shared, tokens, size = caches[0][0].shape
         hidden, width, inner = _sizes(blocks[0], caches[0][0])
         # Words of a number and the tag of its phase.
@@ -409,24 +409,23 @@ class WholeStep:
             self._product(middle, x, stored(block.feed_forward.gate_up), block.norm2.weight, norm)
             self._product(x, middle, stored(block.feed_forward.down), add=2)
         self._product(self.logits, x, (head[0],), head[1], norm)
-        for index, row in enumerate(self.rows):
-            # Two rooms in turn, the last input has both; wide ones, which are prepared early, have their own.
-            row[-2] = self.rooms[0] * (2 if row[-1] else 0 if row is self.rows[-1] else index % 2)
+        narrow, wide = self.buffer_bytes
         self.phases = torch.tensor(self.rows, dtype=torch.int64, device=device)
-        self.counters = torch.zeros(16 + len(self.rows), dtype=torch.int32, device=device)
-        room = 2 * self.rooms[0] + self.rooms[1]
-        self.stages = min(STAGES, (SHARED - room) // (STAGE + self.beside))
-        self.bytes = self.stages * (STAGE + self.beside) + room
+        self.phases[:, PHASE.index("input_at")] *= narrow  # so far the number of the buffer
+        self.counters = torch.zeros(2, dtype=torch.int32, device=device)
+        stage, inputs = STAGE + self.scale_bytes, 2 * narrow + wide
+        self.stages = min(STAGES, (SHARED - inputs) // stage)
+        self.bytes = self.stages * stage + inputs
         self.in_flight, self.kernel = IN_FLIGHT[kind], _compiled(device, kind)
 
     def _phase(self, tiles: int, **fields: int | Tensor | None) -> None:
         """A row of the table of phases, which holds tensors by their addresses. Its input is what the phase
-        before wrote; its tiles go round the blocks from where that one ended."""
-        turn = {"first_block": self.turn, "x_from": len(self.rows) - 1, "residual_from": -1}
-        row = {**dict.fromkeys(PHASE), **turn, **fields}.values()
+        before wrote; its tiles go round the blocks from where those of that one ended."""
+        usual = {"first_block": self.first_block, "x_from": len(self.rows) - 1, "residual_from": -1}
+        row = {**dict.fromkeys(PHASE), **usual, **fields}.values()
         self.held += [each for each in row if isinstance(each, Tensor)]
         self.rows.append([x.data_ptr() if isinstance(x, Tensor) else int(x or 0) for x in row])
-        self.turn = (self.turn + tiles) % self.programs
+        self.first_block = (self.first_block + tiles) % self.programs
 
     def _product(
         self, y: Tensor, x: Tensor, weights: tuple[Any, ...], norm: Tensor | None = None, eps: int = 0,
@@ -437,26 +436,29 @@ class WholeStep:
         n, k = y.numel(), x.numel()
         halves = len(weight) // n  # two with a gate
         # A bf16 input that is normed is in shared memory in two parts.
-        room = k * (4 if kind is None and norm is not None else 2)
+        size = k * (4 if kind is None and norm is not None else 2)
         early = max(0, k // PART - 3 * WARPS)
-        if early or y is not self.logits:
-            self.rooms[early > 0] = max(self.rooms[early > 0], room)
+        # Narrow inputs alternate between two buffers; wide ones, which are prepared early, have a third. The
+        # last input spans the first two where the one before it, which may still be read, is in the third.
+        both = y is self.logits and not early and self.rows[-1][-1] > 0
+        buffer = 2 if early else 0 if both else len(self.rows) % 2
+        self.buffer_bytes[early > 0] = max(self.buffer_bytes[early > 0], size // 2 if both else size)
         if kind == Precision.INT4:
-            self.beside = SCALES + ZEROS
+            self.scale_bytes = SCALES + ZEROS
             scale = _map(scale.view(torch.uint8), SCALES // ROWS, halves)
             zero = _map(zero, ZEROS // ROWS, halves)
         self._phase(
             triton.cdiv(n * halves, ROWS), kind=0 if kind is None else KINDS[kind], n=n, k=k,
             gated=halves == 2, w=_rows(weight, ROWS, halves), scale=scale, zero=zero, x=x, norm=norm, y=y,
             eps=eps, residual=y if add else None, residual_from=len(self.rows) - add if add else -1,
-            early=early,
+            input_at=buffer, early=early,
         )  # fmt: skip
 
     def __call__(self, tokens: Tensor, position: Tensor) -> Tensor:
         table, rows = self.table, self.embedding
         inputs = (self.phases, len(self.rows), self.counters, position, table, table.stride(0), tokens, rows)
-        room = (rows.shape[1], self.beside, self.stages, self.in_flight)
-        self.kernel((self.programs, 1, 1), (THREADS, 1, 1), [*inputs, *room], shared_mem=self.bytes)
+        sizes = (rows.shape[1], self.scale_bytes, self.stages, self.in_flight)
+        self.kernel((self.programs, 1, 1), (THREADS, 1, 1), [*inputs, *sizes], shared_mem=self.bytes)
         return self.logits
 
 

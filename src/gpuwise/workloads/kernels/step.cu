@@ -5,7 +5,7 @@
 // `kernels.decode.WholeStep` builds the table of phases and launches.
 //
 // Phases: each matrix product (with the norm of its input, its gate or its residual sum) and each attention is a phase.
-// Its tiles are dealt to the blocks in turn: of a product 16 rows of weights (with a gate 8 of each half), of attention
+// Its tiles are assigned to the blocks round-robin: of a product 16 rows of weights (with a gate 8 of each half), of attention
 // one part of one head's cache. All blocks go through all phases in the same order.
 //
 // Loading: weights and cache do not depend on earlier phases. So the loader copies them by TMA (bulk tensor copies) into
@@ -21,7 +21,7 @@
 //
 // A stage of a product: 1,024 bytes of each of 16 rows, as 8 boxes of 16 x 128 bytes in TMA's 128-byte swizzle (piece
 // i of 16 bytes of row r is at i ^ r % 8), with scales and zero points beside it. Four teams of four warps take the
-// stages in turn; each warp multiplies four segments of 64 bytes of all 16 rows by tensor cores (mma). The finisher adds
+// stages round-robin; each warp multiplies four segments of 64 bytes of all 16 rows by tensor cores (mma). The finisher adds
 // the 16 warps' sums of a tile, applies row scale, norm, gate and residual, and writes the results. The sums of up to
 // TILES tiles are kept, two mbarriers each: `done` completes when they are written, `taken` when they are read. So no
 // worker waits for another one within a phase.
@@ -30,8 +30,9 @@
 // to 16-bit integers by its largest magnitude (`unit`) and split into two signed bytes. An mma has eight columns where one
 // input needs one: even columns take the upper bytes, odd ones the lower bytes.
 //
-// Inputs: each warp waits for up to three groups of 128 and lays them out for mma. Wider inputs come over a whole phase,
-// so that two preparers lay out their first groups (`early`) while the workers are still in the phase before.
+// Inputs: each warp polls for up to three groups of 128 and lays them out for mma, in one of two buffers by turns: slower
+// warps may still read the input before. Wider inputs have a third buffer and arrive over a whole phase, so that two
+// preparers lay out their first groups (`early`) while the workers are still in the phase before.
 //
 // Registers and lanes below follow the mma fragments: `line` = lane / 4 is a row (and line + 8), `part` = lane % 4.
 
@@ -330,7 +331,7 @@ struct Groups {
             if (first + i * by >= end) break;
             const int place = (first + i * by) * 128 + (threadIdx.x & 31) * 4;
             if (p.norm) weight[i] = __ldg((const uint2*)(p.norm + place));
-            if (p.x_from < 0) {  // the embedding's row, for which nobody waits
+            if (p.x_from < 0) {  // the embedding's row, which is there from the start
                 const u32 tag = block.tag(p.x_from);
                 const uint2 pairs = __ldg((const uint2*)(block.row + place));
                 x[i] = make_uint4(pairs.x << 16 | tag, pairs.x & 0xFFFF0000 | tag, pairs.y << 16 | tag, pairs.y & 0xFFFF0000 | tag);
@@ -338,7 +339,7 @@ struct Groups {
                 x[i] = load_volatile(p.x + place);
         }
     }
-    // Wait for all at once, since each look at them takes long; multiply them by the norm's weights, and store them.
+    // Poll all of them together, since each poll takes long; multiply them by the norm's weights, and store them.
     // Returns the lane's sum of squares.
     template <int KIND> __device__ __forceinline__ float store(const Phase& p, const Input& input) {
         const u32 tag = block.tag(p.x_from), rest = p.norm ? (u32)p.k * 2 : 0;
@@ -470,7 +471,7 @@ __device__ __forceinline__ void product(const Phase& p, Ring& ring, int index) {
     ring.skip(team);
     while (chunk >= chunks) chunk -= chunks, tile++;
     const Input input = {ring.inputs_at() + (u32)p.input_at, p.early ? 2 * NARROW : index % 2 * NARROW};
-    // The room of a narrow input was that of the phase before the last, which all warps have left.
+    // Narrow inputs are double-buffered: all warps have left the phase before the last, which used this buffer.
     if (p.early) wait_barrier(shared_at(&block.input_free), ring.wide_inputs & 1 ^ 1);
     if (first < n) {  // A block without a tile must not poll: its input may have been overwritten by later phases.
         Groups<NARROW / WARPS> mine = {(int)p.early + warp, WARPS, k / 128};
