@@ -31,8 +31,6 @@ NO_TERMINAL = 400
 SUFFIXES = (".json", ".csv", ".parquet", ".md")
 PAGE_SUFFIXES = (".html", ".pdf", ".md", ".json", ".svg", ".png")
 DRAWINGS = (".svg", ".png")
-
-
 # What tables are drawn with, for terminals that have no Unicode.
 _PLAIN = str.maketrans({"─": "-", "█": "#", "·": "-", "±": "+-", "…": "...", "°": "", "✓": "+", "✗": "x"})
 
