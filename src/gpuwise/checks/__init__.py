@@ -407,7 +407,7 @@ class Network:
     """One network at one input size."""
 
     id: str
-    names: tuple[str, ...]  # As people write them, the id first
+    aliases: tuple[str, ...]  # Other names, as people write them
     item: str
     forward_flop: float  # Operations of one item's forward pass
     # convolution or transformer where its speed follows its operations; empty for networks of depthwise,
@@ -443,21 +443,17 @@ def _key(name: str) -> str:
     return re.sub(r"[^a-z0-9.]", "", name.casefold())
 
 
-def _names(row: Mapping[str, str]) -> tuple[str, ...]:
-    return (row["id"], *filter(None, row["aliases"].split(";")))
-
-
 @cache
 def _networks() -> Mapping[str, Network]:
     """Every network by the key of each of its names."""
-    networks = catalog.decoded(catalog.rows(_NETWORKS), Network, names=_names)
-    return {_key(name): network for network in networks for name in network.names}
+    networks = catalog.decoded(catalog.rows(_NETWORKS), Network)
+    return {_key(name): network for network in networks for name in (network.id, *network.aliases)}
 
 
 @cache
 def _in_text() -> re.Pattern[str]:
     """Any of these names, the longest first, with or without a space between words and numbers."""
-    names = dict.fromkeys(name for network in _networks().values() for name in network.names)
+    names = dict.fromkeys(name for each in _networks().values() for name in (each.id, *each.aliases))
     parted = (
         r"[ _-]?".join(map(re.escape, re.findall(r"[a-z]+|\d+(?:\.\d+)?", name)))
         for name in sorted(names, key=len, reverse=True)

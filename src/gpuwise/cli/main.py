@@ -110,7 +110,7 @@ def _meant(usage: click.UsageError, arguments: list[str]) -> str:
 
 def _unknown(given: str, context: click.Context, arguments: list[str]) -> tuple[click.UsageError, str]:
     """The error for an option that the verb does not take, and the next step: the command line with the one
-    that is meant, or with the verb that answers."""
+    that is meant (`--condition new` for `choose --new`), or with the verb that answers."""
     command = context.command
     named, verb = [name for p in command.params for name in p.opts], str(context.info_name)
     word = given.strip("-").casefold()
@@ -122,7 +122,8 @@ def _unknown(given: str, context: click.Context, arguments: list[str]) -> tuple[
     for row in rows("options.csv"):
         if verb in row["verbs"].split():
             also |= synonyms(row["option"].split()[-1], (row["also"] or "").split())
-    found = next((also[part] for part in (word, *word.split("-")) if part in also), None)
+    values = ((p.opts[-1], word) for p in command.params if word in getattr(p.type, "choices", ()))
+    found = next((also[part] for part in (word, *word.split("-")) if part in also), next(values, None))
     meant += [found[0]] if found else []
     at = next((i for i, text in enumerate(arguments) if text.partition("=")[0] == given), len(arguments))
     before, (text, *after) = arguments[:at], arguments[at:] or [given]
@@ -138,8 +139,11 @@ def _unknown(given: str, context: click.Context, arguments: list[str]) -> tuple[
     guess = f" Did you mean {meant[0]!r}?" if meant else ""
     if found and found[1] and meant[:1] == [found[0]]:
         amount, slash, unit = value.partition("/")
-        said = f"{found[1].format(amount)}{slash}{unit}" if "{" in found[1] else found[1]
-        behind = [said, *behind[bool(value) :]] if value or "{" not in found[1] else behind
+        flag = "{" not in found[1]
+        said = found[1] if flag else f"{found[1].format(amount)}{slash}{unit}"
+        # The word behind a flag that follows the verb is the verb's argument: `fit --lora gpt2`.
+        is_value = bool(value) and not (flag and text == given and len(before) == 1)
+        behind = [said, *behind[is_value:]] if value or flag else behind
     again = ["gpuwise", *before, *meant[:1], *behind]
     follow = shlex.join(again) if meant else f"{context.command_path} --help"
     return click.UsageError(f"No such option {given!r}.{guess}", context), follow
@@ -178,9 +182,11 @@ def _another_verb(verb: str, given: str, value: str, words: list[str]) -> str:
     if "choose" not in takers and verb in (*_OF_GPUS, *_OF_WORK):  # its options are in a table of its own
         from gpuwise.cli.choose import command as choose
 
-        if not any(given in p.opts for p in choose.params):
-            given = next((choose.also[part][0] for part in word.split("-") if part in choose.also), "")
-        takers += ["choose"] if given else []
+        also = [choose.also[part][0] for part in word.split("-") if part in choose.also]
+        if any(given in p.opts for p in choose.params):
+            takers.append("choose")
+        elif also and not {"predict", "fit", "prices"} & {*takers}:
+            given, takers = also[0], [*takers, "choose"]
     if verb in _OF_WORK and "choose" in takers:
         return shlex.join(["gpuwise", "choose", *words, given, *with_value])
     if verb in _OF_GPUS and gpus and "prices" in takers:

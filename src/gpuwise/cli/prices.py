@@ -133,14 +133,14 @@ def command(
 
 
 def _mixed(request: PricesRequest) -> str:
-    """What is asked for used and new cards of a GPU together, beside used ones alone; empty without any."""
+    """Prices of used and new cards together, where only used ones were asked for; empty without any."""
     from gpuwise.show import prices as show
 
     with suppress(NoDataError):
         if request.gpu and "used" in request.kinds and "street" not in request.kinds:
             mixed = price_list(replace(request, kinds=frozenset({"street"}))).value.offers
             at = show.bought(mixed, printer.today())
-            return f"not among these, as new ones are in it: {at}; --kind street"
+            return f"not among these, as it counts new ones, too: {at}; --kind street"
     return ""
 
 

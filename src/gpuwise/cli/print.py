@@ -31,9 +31,7 @@ NO_TERMINAL = 400
 SUFFIXES = (".json", ".csv", ".parquet", ".md")
 PAGE_SUFFIXES = (".html", ".pdf", ".md", ".json", ".svg", ".png")
 DRAWINGS = (".svg", ".png")
-
-
-# What tables are drawn with, for terminals that have no Unicode.
+# Characters of tables and their ASCII form, for terminals without Unicode.
 _PLAIN = str.maketrans({"─": "-", "█": "#", "·": "-", "±": "+-", "…": "...", "°": "", "✓": "+", "✗": "x"})
 
 

@@ -206,8 +206,8 @@ class Contest:
 
     @cached_property
     def bought(self) -> dict[str, float]:
-        """What each costs to buy, in USD, at prices of today of the one kind that most of them have: a launch
-        price says nothing beside a price of a shop. Modules of a server's board go in no slot."""
+        """What each costs to buy, in USD, at fresh prices of the one kind that most of them have: a launch
+        price does not compare with a price of a shop. Modules of a server's board are not sold as cards."""
         cards = [spec.id for spec in self.specs if spec.text("form") not in MODULES]
         kinds = ("street", "new", "used")
         each = [

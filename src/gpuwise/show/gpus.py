@@ -15,7 +15,7 @@ from gpuwise.show.table import Table, picked
 if TYPE_CHECKING:
     from gpuwise.show.page import References
 
-# What a die has, and how its page calls it.
+# Units of a die, by field, and their names on a page.
 _UNITS = {
     "sm_count": "multiprocessors", "cuda_cores": "cores", "tensor_cores": "tensor cores",
     "rt_cores": "RT cores",

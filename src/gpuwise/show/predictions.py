@@ -221,7 +221,7 @@ def _best(rows: Sequence[Fit]) -> Iterator[Fit]:
     for group in groups.values():
         fit = [row for row in group if row.fits]
         fit.sort(key=lambda row: row.tokens_per_s.value if row.tokens_per_s else 0.0)
-        if fit:  # Of each width of a weight, in steps of 4 bits, the last one
+        if fit:  # The fastest of each width of a weight, in steps of 4 bits
             yield from {row.plan.weights.weight_bytes // 0.5: row for row in (group[0], *fit)}.values()
         else:  # The longest on the fewest cards, and what the shortest lacks on one
             yield min(group, key=lambda row: row.enough or inf)

@@ -388,11 +388,11 @@ OLD_LIST_DAYS = 60
 
 
 def old_prices(days: int, first: int = 0) -> tuple[str, ...]:
-    """What to do where the newest prices, or the one that comes first, are so many days old; nothing where
+    """What to do where the newest prices, or that of the first option, are so many days old; nothing where
     that is not old."""
     to_do = "gpuwise prices update fetches today's rents, --prices FILE adds what shops ask"
     old = f"the newest prices are {days} days old" * (days > OLD_LIST_DAYS)
-    old = old or f"the price of the first is {first} days old" * (first > STALE_DAYS)
+    old = old or f"the price of the first option is {first} days old" * (first > STALE_DAYS)
     return (f"Caution: {old}; {to_do}",) * bool(old)
 
 
