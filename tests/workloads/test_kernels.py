@@ -374,7 +374,7 @@ class Step:
         self.off = off
 
     def __call__(self, *made: Any) -> Any:
-        return lambda tokens, position: torch.ones(1, 8) * (1 + self.off)
+        return lambda *at: torch.ones(1, 8) * (1 + self.off)
 
 
 @pytest.mark.parametrize(
@@ -442,7 +442,12 @@ def test_a_step_as_one_kernel_is_that_by_layers(form: Precision) -> None:
             position = torch.tensor([place], device=DEVICE)
             wanted = network.by_layers(tokens, position).clone()
             assert relative_difference(network(tokens, position), wanted) < 2e-2
-    assert (network.whole is not None) == (torch.cuda.get_device_capability()[0] == 9)
+        assert (network.whole is not None) == (torch.cuda.get_device_capability()[0] == 9)
+        for place, after in ((382, 383), (383, 320), (0, 1)) if network.whole is not None else ():
+            chosen, position = tokens.clone(), torch.tensor([place], device=DEVICE)
+            logits = network.whole(chosen, position, 384, 64)
+            assert int(position) == after
+            assert int(chosen) == int((logits[0] == logits.max()).nonzero()[0])
 
 
 def weights_kept(keys: torch.Tensor, threshold: int) -> torch.Tensor:

@@ -372,7 +372,7 @@ def attend(
 
 class WholeStep:
     """All products and attentions of a decoder's step as phases of one kernel (`step.cu`), for one sequence.
-    Called with its token and position it gives the logits, (1, V)."""
+    Called with its token and position it gives the logits, (1, V), and may choose the next token."""
 
     def __init__(
         self, embedding: Tensor, table: Tensor, blocks: Sequence[Any], caches: Sequence[tuple[Tensor, ...]],
@@ -412,7 +412,7 @@ class WholeStep:
         narrow, wide = self.buffer_bytes
         self.phases = torch.tensor(self.rows, dtype=torch.int64, device=device)
         self.phases[:, PHASE.index("input_at")] *= narrow  # so far the number of the buffer
-        self.counters = torch.zeros(2, dtype=torch.int32, device=device)
+        self.progress = torch.zeros(2, dtype=torch.int64, device=device)
         stage, inputs = STAGE + self.scale_bytes, 2 * narrow + wide
         self.stages = min(STAGES, (SHARED - inputs) // stage)
         self.bytes = self.stages * stage + inputs
@@ -454,10 +454,11 @@ class WholeStep:
             input_at=buffer, early=early,
         )  # fmt: skip
 
-    def __call__(self, tokens: Tensor, position: Tensor) -> Tensor:
+    def __call__(self, tokens: Tensor, position: Tensor, context: int = 0, wrap: int = 0) -> Tensor:
+        """With a `context` token and position become the likeliest and the next one, `wrap` before its end."""
         table, rows = self.table, self.embedding
-        inputs = (self.phases, len(self.rows), self.counters, position, table, table.stride(0), tokens, rows)
-        sizes = (rows.shape[1], self.scale_bytes, self.stages, self.in_flight)
+        inputs = (self.phases, len(self.rows), self.progress, position, table, table.stride(0), tokens, rows)
+        sizes = (rows.shape[1], self.scale_bytes, self.stages, self.in_flight, context, wrap)
         self.kernel((self.programs, 1, 1), (THREADS, 1, 1), [*inputs, *sizes], shared_mem=self.bytes)
         return self.logits
 
@@ -494,7 +495,9 @@ def at_once(*made: Any, at: tuple[Tensor, Tensor], by_layers: Callable[..., Tens
     with _checked(form):
         step = WholeStep(*made)
         # By layers afterwards: the new row of the cache is right even if this step's was not.
-        off = relative_difference(step(*at), by_layers(*at))
+        token, position = (x.clone() for x in at)
+        logits = step(token, position, keys.shape[2])
+        off = relative_difference(logits, by_layers(*at)) + float(logits[0, token] != logits.max())
         doubts[form] = "" if off < ALL_ALIKE else f"the whole step is {off:.2g} off"
         if not doubts[form]:
             return step

@@ -542,9 +542,19 @@ __device__ __forceinline__ void prepare_early(const Phase& p, const Ring& ring, 
     if ((threadIdx.x & 31) == 0) arrive(shared_at(&block.prepared));
 }
 
+// State of the step in global memory, zero at first, and what its end changes.
+struct Progress {
+    u32 step, finished;  // steps before, blocks that have finished this one
+    u64 best;            // the likeliest token so far
+};
+struct Next {
+    long long *token, *position;
+    int context, wrap;  // the position after the last one of the context is `wrap` before it; context 0: both stay
+};
+
 // The finisher's part of a product: of each tile add up the warps' sums, and publish the results. `tiles` counts those of
 // all phases before.
-__device__ __forceinline__ u32 finish(const Phase& p, int index, u32 tiles) {
+__device__ __forceinline__ u32 finish(const Phase& p, int index, u32 tiles, Progress* progress, const Next& next) {
     const int lane = threadIdx.x & 31, row = lane & ROWS - 1, half = lane / ROWS, kind = (int)p.kind, n = (int)p.n, k = (int)p.k;
     const bool gated = p.gated, last = index + 1 == block.count, scaled = kind == INT8 || kind == FP8;
     const int step = gated ? ROWS / 2 : ROWS, chunks = (kind == BF16 ? 2 * k : kind < INT4 ? k : k / 2) / CHUNK, teams = min(chunks, TEAMS);
@@ -560,6 +570,7 @@ __device__ __forceinline__ u32 finish(const Phase& p, int index, u32 tiles) {
             next_added = embedding ? __ldg(embedding + out + lane) << 16 | residual_tag : load_word(p.residual + out + lane);
     };
     load(p.first() * step);
+    u32 top = 0, best = 0;  // of the lane's logits the largest, as bits that are ordered as integers, and where
     int begins = 0;  // the team with the tile's first stage
     for (int out = p.first() * step; out < n; out += step * gridDim.x, tiles++) {
         const bool writes = lane < step && out + lane < n, adds = writes && p.residual;
@@ -588,9 +599,30 @@ __device__ __forceinline__ u32 finish(const Phase& p, int index, u32 tiles) {
         if (gated) total = __fdividef(total, 1.0f + __expf(-total)) * up;
         while (adds && (added ^ residual_tag) & 0xFFFF) added = load_word(p.residual + out + lane);
         const u32 word = pair_bf16(0, total + value_of(added)) | tag;
-        if (writes && last) ((u16*)p.y)[out + lane] = (u16)(word >> 16);
-        else if (writes) store_word(p.y + out + lane, word);
+        if (writes && last) {
+            ((u16*)p.y)[out + lane] = (u16)(word >> 16);
+            const u32 order = word >> 16 ^ ((int)word < 0 ? 0xFFFF : 0x8000);
+            if (order > top) top = order, best = out + lane;
+        } else if (writes)
+            store_word(p.y + out + lane, word);
         begins = begins + chunks & TEAMS - 1;
+    }
+    if (last) {
+        const u32 most = __reduce_max_sync(~0u, top), where = __reduce_min_sync(~0u, top == most ? best : ~0u);
+        if (lane == 0) {
+            atomicMax(&progress->best, (u64)most << 32 | ~where);  // of equal ones the first
+            __threadfence();
+            if (atomicAdd(&progress->finished, 1) == gridDim.x - 1) {
+                // The last block advances the step's number, so that the next step's tags differ.
+                const u64 chosen = atomicExch(&progress->best, 0);
+                progress->step++, progress->finished = 0;
+                if (next.context) {
+                    *next.token = ~(u32)chosen;
+                    const long long after = *next.position + 1;
+                    *next.position = after < next.context ? after : after - next.wrap;
+                }
+            }
+        }
     }
     return tiles;
 }
@@ -750,14 +782,15 @@ __device__ __forceinline__ void attention(const Phase& p, Ring& ring, int index,
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS + 32 * OTHERS, 1)
-decode_step(const Phase* phases, int count, int* counters, const long long* position, const u16* table, int rope,
-            const long long* token, const u16* embedding, int hidden, int scale_bytes, int stages, int most_in_flight) {
+decode_step(const Phase* phases, int count, Progress* progress, long long* position, const u16* table, int rope,
+            long long* token, const u16* embedding, int hidden, int scale_bytes, int stages, int most_in_flight,
+            int context, int wrap) {
     constexpr int WORDS = sizeof(Phase) / 8;
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     const long long* words = (const long long*)phases;
     if (threadIdx.x < WORDS) ((long long*)block.phases)[threadIdx.x] = words[threadIdx.x];
     if (threadIdx.x == 0) {
-        block.row = embedding + *token * hidden, block.count = count, block.epoch = (u32)counters[0] * count + 1;
+        block.row = embedding + *token * hidden, block.count = count, block.epoch = progress->step * count + 1;
         for (int i = 0; i < stages; i++) start_barrier(block.full + i, 1), start_barrier(block.empty + i, TEAM_WARPS);
         start_barrier(&block.prepared, PREPARERS), start_barrier(&block.input_free, WARPS);
         for (int i = 0; i < TILES; i++) start_barrier(block.done + i, TEAM_WARPS * SHARES), start_barrier(block.taken + i, 1);
@@ -794,7 +827,7 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
             next.read(phases + min(i + 1, count - 1));
             if (p.kind == ATTENTION) {
             } else if (warp == WARPS + 1)
-                finished = finish(p, i, finished);
+                finished = finish(p, i, finished, progress, {token, position, context, wrap});
             else if (p.early) {
                 if (p.kind == FORMAT) prepare_early<FORMAT>(p, ring, i);
                 else prepare_early<BF16>(p, ring, i);
@@ -821,6 +854,4 @@ decode_step(const Phase* phases, int count, int* counters, const long long* posi
             default: product<BF16>(p, ring, i);
         }
     }
-    // The last block to finish advances the step's number, so that the next step's tags differ.
-    if (threadIdx.x == 0 && atomicAdd(counters + 1, 1) == gridDim.x - 1) counters[0]++, counters[1] = 0;
 }

@@ -603,7 +603,7 @@ class FusedDecode(Cached):
     """`Decode` by gpuwise's own kernels, for 16-bit activations and at most 64 sequences: six a layer, or one
     of all layers where that can be."""
 
-    whole: Callable[[Tensor, Tensor], Tensor] | None = None
+    whole: Callable[..., Tensor] | None = None
     called = False
 
     def forward(self, tokens: Tensor, position: Tensor) -> Tensor:  # (B, 1), (1,) -> (B, V)

@@ -217,7 +217,7 @@ def phase_job(config: RunConfig, asked: Decoding, batch: int) -> Job:
 
 
 def fused_job(
-    network: nn.Module, inputs: tuple[Tensor, ...], tokens: int, expected: Tensor | None, config: RunConfig
+    network: FusedDecode, inputs: tuple[Tensor, ...], tokens: int, expected: Tensor | None, config: RunConfig
 ) -> Job:
     """Steps by gpuwise's kernels, next token included; what is compiled elsewhere is one CUDA graph here."""
     prompt, position = inputs
@@ -225,6 +225,8 @@ def fused_job(
 
     @torch.inference_mode()
     def both() -> Tensor:
+        if network.whole is not None:
+            return network.whole(prompt, position, tokens, min(BLOCK, tokens))
         return advance(network(prompt, position), prompt, position, tokens)
 
     step = as_graph(both) if config.compile else both
