@@ -355,7 +355,8 @@ def test_phases_of_a_whole_step_say_whose_results_they_take(inner: int) -> None:
     products = [i for i, row in enumerate(rows[1:], 1) if 6 not in (row[0], rows[i - 1][0])]
     assert len(products) == 6
     assert all(rows[i][20] >= ends[i - 1] or rows[i - 1][20] >= ends[i] for i in products)
-    assert max(ends) <= step.bytes - step.stages * (decode.STAGE + 768)
+    assert min(row[20] for row in rows) == step.stages * (decode.STAGE + 768)
+    assert max(ends) <= step.bytes
     assert step.stages == decode.STAGES
     assert step.bytes <= decode.SHARED
     logits = step(torch.tensor([[3]]), torch.tensor([5]))

@@ -54,7 +54,7 @@ SCALES, ZEROS = 512, 256  # bytes of them beside a stage of INT4
 STAGES = 11  # at most
 # Stages on their way at a time (more lengthen each access, also those to results of other blocks), of formats
 # whose step was measured to be faster so: a first form was slower in bf16, MXFP4 and NVFP4.
-IN_FLIGHT = {Precision.INT4: 2, Precision.FP8: 2, Precision.INT8: 3}
+IN_FLIGHT = {Precision.INT4: 2, Precision.FP8: 3, Precision.INT8: 3}
 AS_ONE = frozenset(IN_FLIGHT)
 ALL_ALIKE = 0.1  # Relative difference of logits, whose roundings add up over the layers
 PROGRAMS = 264  # Of attention, at which a cache is split no further: two for each unit of an H200
@@ -410,12 +410,13 @@ class WholeStep:
             self._product(x, middle, stored(block.feed_forward.down), add=2)
         self._product(self.logits, x, (head[0],), head[1], norm)
         narrow, wide = self.buffer_bytes
-        self.phases = torch.tensor(self.rows, dtype=torch.int64, device=device)
-        self.phases[:, PHASE.index("input_at")] *= narrow  # so far the number of the buffer
-        self.progress = torch.zeros(2, dtype=torch.int64, device=device)
         stage, inputs = STAGE + self.scale_bytes, 2 * narrow + wide
         self.stages = min(STAGES, (SHARED - inputs) // stage)
         self.bytes = self.stages * stage + inputs
+        self.phases = torch.tensor(self.rows, dtype=torch.int64, device=device)
+        places = self.phases[:, PHASE.index("input_at")]  # so far the numbers of the buffers
+        places.mul_(narrow).add_(self.stages * stage)
+        self.progress = torch.zeros(1 + self.programs, dtype=torch.int64, device=device)
         self.in_flight, self.kernel = IN_FLIGHT[kind], _compiled(device, kind)
 
     def _phase(self, tiles: int, **fields: int | Tensor | None) -> None:
@@ -455,7 +456,7 @@ class WholeStep:
         )  # fmt: skip
 
     def __call__(self, tokens: Tensor, position: Tensor, context: int = 0, wrap: int = 0) -> Tensor:
-        """With a `context` token and position become the likeliest and the next one, `wrap` before its end."""
+        """With a `context` both go on to the next step, `wrap` positions back from the end of the context."""
         table, rows = self.table, self.embedding
         inputs = (self.phases, len(self.rows), self.progress, position, table, table.stride(0), tokens, rows)
         sizes = (rows.shape[1], self.scale_bytes, self.stages, self.in_flight, context, wrap)

@@ -24,7 +24,7 @@
 // stages round-robin; each warp multiplies four segments of 64 bytes of all 16 rows by tensor cores (mma). The finisher adds
 // the 16 warps' sums of a tile, applies row scale, norm, gate and residual, and writes the results. The sums of up to
 // TILES tiles are kept, two mbarriers each: `done` completes when they are written, `taken` when they are read. So no
-// worker waits for another one within a phase.
+// worker waits for another one within a phase. Of the logits each block publishes its likeliest token; block 0 takes the best.
 //
 // Numbers: bf16 weights by bf16 mma; FP8 as fp16. Integers are bytes for integer mma: each group of 128 inputs is scaled
 // to 16-bit integers by its largest magnitude (`unit`) and split into two signed bytes. An mma has eight columns where one
@@ -45,14 +45,14 @@ enum { BF16, INT8, FP8, INT4, ATTENTION = 6 };  // as `kernels.stream.KINDS`
 constexpr int WARPS = 16, THREADS = 32 * WARPS;  // of the workers
 constexpr int TEAMS = 4, TEAM_WARPS = WARPS / TEAMS;
 constexpr int TILES = 6;  // tiles whose sums are kept: warps may be this far apart
-constexpr int SHARES = 12;  // of a team's warp, if no other team has a part of a tile: 12, 6, 4 or 3 make 48 of 4 warps or more
+constexpr u32 ARRIVALS = 48, SHARES = 0x346C0;  // of a tile; of each warp's 12, 6, 4 or 3, by teams that have a part of it
 constexpr int ROWS = 16, CHUNK = 1024, STAGE = ROWS * CHUNK, SEGMENT = 64, SEGMENTS = CHUNK / SEGMENT;
 constexpr int WARP_SEGMENTS = SEGMENTS / TEAM_WARPS;  // of one stage
 constexpr int PREPARERS = 2, OTHERS = 2 + PREPARERS;  // warps
 constexpr int NARROW = 3 * WARPS, MOST_GROUPS = 7 * WARPS;  // groups of 128 inputs: what workers prepare, what there may be
 constexpr int MOST_STAGES = 11;
 constexpr int HEAD = 128, TOKENS = STAGE / HEAD / 2, QUERIES = 8;  // head size, tokens of a stage, most query heads of a key head
-constexpr int BOTH = 2 * TOKENS, SCORE_ROW = BOTH + 8;  // tokens of a pair of stages; their scores, on banks of their own
+constexpr int BOTH = 2 * TOKENS, WEIGHT_ROW = BOTH / 2 + 16;  // tokens of a pair of stages; pairs of their weights, on banks of their own
 
 // A row of the table of phases, as `WholeStep._phase` writes it: 22 words of 64 bits.
 // `w` is a tensor map, of int4 so are `scale` and `zero`. INT8 and FP8 have one fp32 `scale` per row.
@@ -83,23 +83,27 @@ struct Phase {
 
 // Shared memory of a block beside its stages and the input.
 struct Block {
-    u64 full[MOST_STAGES], empty[MOST_STAGES], done[TILES], taken[TILES];
+    u64 full[MOST_STAGES], empty[MOST_STAGES], done[TILES], taken[TILES];  // `finish` knows the order
     u64 prepared, input_free;             // the preparers' part of a wide input: it is there, it has been used
     float sums[TILES][WARPS][ROWS];       // of a tile's rows, by each warp
     float squares[2][WARPS + PREPARERS];  // of the input, for the norm; of this phase and of the last one
     float unit[2 * NARROW + MOST_GROUPS];  // of each 128 inputs, of two narrow inputs and a wide one
     int input_sum[2 * NARROW + MOST_GROUPS];  // 16 times
     __align__(16) u8 queries[QUERIES][HEAD * 2];  // of attention, in the order of mma fragments
-    float scores[QUERIES][SCORE_ROW];
-    Phase phases[3];                      // of the table: this one, the next, and one that a slow warp may still read
+    __align__(16) float most[QUERIES][WARPS];  // the largest score of a query in each warp
+    __align__(16) u32 weights[QUERIES][WEIGHT_ROW];  // of tokens, likewise
+    Phase phases[4];                      // of the table: this one, the next two, and one that a slow warp may still read
     const u16* row;                       // of the embedding
-    int count;                            // of phases
+    int count, here;                      // how many phases; the token's position
     u32 epoch;                            // the number of the step's first tag
     __device__ u32 tag(long long phase) const { return epoch + (u32)phase & 0xFFFF; }
 };
 __shared__ Block block;
 extern __shared__ __align__(1024) u8 memory[];  // stages, their scales, the input
 
+// Read anew in each phase, so that nothing derived from it stays in registers: shared memory leaves so small an L1 that a
+// spilled one is read from the L2.
+__device__ __forceinline__ u32 thread() { u32 v; asm volatile("mov.u32 %0, %%tid.x;" : "=r"(v)); return v; }
 __device__ __forceinline__ u32 shared_at(const void* p) { return (u32)__cvta_generic_to_shared(p); }
 
 // A thread's own place in the ring of stages, and in the tiles of all phases.
@@ -107,7 +111,6 @@ struct Ring {
     u32 count, scale_bytes, slot, parity, tiles, wide_inputs;
     __device__ u32 at() const { return shared_at(memory) + slot * STAGE; }
     __device__ u32 scales_at() const { return shared_at(memory) + count * STAGE + slot * scale_bytes; }  // and zero points
-    __device__ u32 inputs_at() const { return shared_at(memory) + count * (STAGE + scale_bytes); }
     __device__ u32 loaded() const { return shared_at(block.full + slot); }
     __device__ u32 freed() const { return shared_at(block.empty + slot); }
     __device__ void next() { skip(1); }
@@ -149,9 +152,7 @@ LOAD_FOUR(lds, "ld.shared.v4.u32")
 // Four matrices of eight rows of 16 bytes, a word of each per lane.
 LOAD_FOUR(matrices, "ldmatrix.sync.aligned.m8n8.x4.shared.b16")
 LOAD_FOUR(transposed, "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16")
-__device__ __forceinline__ float2 lds_pair(u32 at) {
-    float2 v; asm volatile("ld.shared.v2.f32 {%0,%1}, [%2];" : "=f"(v.x), "=f"(v.y) : "r"(at)); return v;
-}
+__device__ __forceinline__ float lds_float(u32 at) { float v; asm volatile("ld.shared.f32 %0, [%1];" : "=f"(v) : "r"(at)); return v; }
 __device__ __forceinline__ u32 lds16(u32 at) { u16 v; asm volatile("ld.shared.u16 %0, [%1];" : "=h"(v) : "r"(at)); return v; }
 __device__ __forceinline__ u32 lds8(u32 at) { u32 v; asm volatile("ld.shared.u8 %0, [%1];" : "=r"(v) : "r"(at)); return v; }
 __device__ __forceinline__ void sts32(u32 at, u32 v) { asm volatile("st.shared.u32 [%0], %1;" :: "r"(at), "r"(v)); }
@@ -164,6 +165,12 @@ __device__ __forceinline__ u32 load_word(const u32* p) {
 }
 __device__ __forceinline__ void store_word(u32* p, u32 v) {
     asm volatile("st.volatile.global.u32 [%0], %1;" :: "l"(p), "r"(v) : "memory");
+}
+__device__ __forceinline__ uint2 load_pair(const uint2* p) {
+    uint2 v; asm volatile("ld.volatile.global.v2.u32 {%0,%1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(p) : "memory"); return v;
+}
+__device__ __forceinline__ void store_pair(uint2* p, uint2 v) {
+    asm volatile("st.volatile.global.v2.u32 [%0], {%1,%2};" :: "l"(p), "r"(v.x), "r"(v.y) : "memory");
 }
 __device__ __forceinline__ uint4 load_volatile(const void* p) {
     uint4 v;
@@ -272,7 +279,7 @@ struct Input { u32 at; int base; };
 // Store a group of 128 inputs, of which a lane has four side by side, in the order of mma fragments.
 template <int KIND>
 __device__ __forceinline__ void store_group(const Input& input, int group, const float* v, u32 rest) {
-    const int lane = threadIdx.x & 31;
+    const int lane = thread() & 31;
     // Which lane multiplies by these inputs, with which word of its fragment. Of INT4 four that are 32 apart share a word.
     u32 place = (lane >> 1 & 1) * 128 + (lane & 1) * 8 + (lane >> 2 & 1) * 4 + (lane >> 3);
     if (KIND == INT8) place = (lane & 3) * 16 + (lane >> 4) * 128 + (lane >> 2 & 3) * 4;
@@ -329,7 +336,7 @@ struct Groups {
 #pragma unroll
         for (int i = 0; i < N; i++) {
             if (first + i * by >= end) break;
-            const int place = (first + i * by) * 128 + (threadIdx.x & 31) * 4;
+            const int place = (first + i * by) * 128 + (thread() & 31) * 4;
             if (p.norm) weight[i] = __ldg((const uint2*)(p.norm + place));
             if (p.x_from < 0) {  // the embedding's row, which is there from the start
                 const u32 tag = block.tag(p.x_from);
@@ -349,7 +356,7 @@ struct Groups {
 #pragma unroll
             for (int i = 0; i < N; i++)
                 if (first + i * by < end && !all_tagged(x[i], tag))
-                    x[i] = load_volatile(p.x + (first + i * by) * 128 + (threadIdx.x & 31) * 4), missing = true;
+                    x[i] = load_volatile(p.x + (first + i * by) * 128 + (thread() & 31) * 4), missing = true;
         }
         __syncwarp();
 #pragma unroll
@@ -370,7 +377,7 @@ struct Groups {
 __device__ __forceinline__ void keep_squares(int index, int warp, float squares) {
 #pragma unroll
     for (int by = 16; by; by /= 2) squares += __shfl_xor_sync(~0u, squares, by);
-    if ((threadIdx.x & 31) == 0) block.squares[index & 1][warp] = squares;
+    if ((thread() & 31) == 0) block.squares[index & 1][warp] = squares;
 }
 
 // Two of a word's four E4M3 bytes as fp16, times 2^-8: bytes 0 and 2, or 1 and 3.
@@ -384,23 +391,34 @@ template <typename T> __device__ __forceinline__ T select4(int part, T a, T b, T
 }
 
 // Multiply the warp's segments of a stage and add the result to `low` (row `line`) and `high` (row `line` + 8), of bf16
-// to the accumulators `c`. Of INT4 each of four lanes adds its own groups; else all four have the whole sum.
-// `before`: segments of a row before this stage.
+// to the accumulators `c`. Of INT4 each of four lanes adds its own groups; else all four have the whole sum. The stage is
+// freed once it has been read. `before`: segments of a row before this stage.
 template <int KIND>
 __device__ __forceinline__ void multiply(
-    bool normed, int k, const Input& input, u32 stage, u32 scales_at, int before, float& low, float& high, float (*c)[4]
+    bool normed, int k, const Input& input, const Ring& ring, int before, float& low, float& high, float (*c)[4]
 ) {
-    const int member = (threadIdx.x >> 5) % TEAM_WARPS, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3;
-    const u32 from = stage + member * (WARP_SEGMENTS / 2 * ROWS * 128) + (lane & 7) * 128 + (((lane >> 3) ^ (lane & 7)) << 4);
+    const int member = (thread() >> 5) % TEAM_WARPS, lane = thread() & 31, line = lane >> 2, part = lane & 3;
+    const u32 from = ring.at() + member * (WARP_SEGMENTS / 2 * ROWS * 128) + (lane & 7) * 128 + (((lane >> 3) ^ (lane & 7)) << 4);
     const u32 input_at = (line & 1) * 64 + part * 16;
     int sums[4][4] = {};
     float wides[4][4] = {};
     uint4 a[WARP_SEGMENTS], b[WARP_SEGMENTS];
+    const int own = member * WARP_SEGMENTS + part;  // of INT4 the segment whose sums this lane scales
+    u32 level[2], size[2];
+    if (KIND == INT4) {
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const u32 at = (line + 8 * i) * SEGMENTS + own;
+            level[i] = lds8(ring.scales_at() + ROWS * SEGMENTS * 2 + at), size[i] = lds16(ring.scales_at() + at * 2);
+        }
+    }
 #pragma unroll
     for (int j = 0; j < WARP_SEGMENTS; j++) {
         const u32 at = (from ^ (j & 1) * 64) + (j >> 1) * (ROWS * 128);
         a[j] = matrices(at), b[j] = matrices(at + 8 * 128);
     }
+    __syncwarp();
+    if (lane == 0) arrive(ring.freed());
 #pragma unroll
     for (int j = 0; j < WARP_SEGMENTS; j++) {
         const int segment = member * WARP_SEGMENTS + j, whole = before + segment;
@@ -444,24 +462,20 @@ __device__ __forceinline__ void multiply(
         }
     }
     if (KIND == INT4) {
-        const int segment = member * WARP_SEGMENTS + part, group = before + segment;
-        const float unit = block.unit[input.base + group];
-        const int bias = block.input_sum[input.base + group];
+        const float unit = block.unit[input.base + before + own];
+        const int bias = block.input_sum[input.base + before + own];
 #pragma unroll
         for (int i = 0; i < 2; i++) {
-            const int row = line + 8 * i;
-            const int level = lds8(scales_at + ROWS * SEGMENTS * 2 + row * SEGMENTS + segment);
-            const float size = from_bf16(lds16(scales_at + (row * SEGMENTS + segment) * 2));
             const int upper = select4(part, sums[0][2 * i], sums[1][2 * i], sums[2][2 * i], sums[3][2 * i]);
             const int rest = select4(part, sums[0][2 * i + 1], sums[1][2 * i + 1], sums[2][2 * i + 1], sums[3][2 * i + 1]);
-            (i ? high : low) += (float)(upper * 256 + rest - level * bias) * (size * unit);
+            (i ? high : low) += (float)(upper * 256 + rest - (int)level[i] * bias) * (from_bf16(size[i]) * unit);
         }
     }
 }
 
 template <int KIND>
 __device__ __forceinline__ void product(const Phase& p, Ring& ring, int index) {
-    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3, team = warp / TEAM_WARPS;
+    const int warp = thread() >> 5, lane = thread() & 31, line = lane >> 2, part = lane & 3, team = warp / TEAM_WARPS;
     const bool normed = p.norm;
     const int k = (int)p.k, n = (int)p.n, width = (int)row_bytes<KIND>(k), step = p.gated ? ROWS / 2 : ROWS, by = step * gridDim.x;
     const int first = p.first() * step;
@@ -470,7 +484,8 @@ __device__ __forceinline__ void product(const Phase& p, Ring& ring, int index) {
     int tile = 0, chunk = team;
     ring.skip(team);
     while (chunk >= chunks) chunk -= chunks, tile++;
-    const Input input = {ring.inputs_at() + (u32)p.input_at, p.early ? 2 * NARROW : index % 2 * NARROW};
+    u32 slot = (ring.tiles + tile) % TILES, turn = (ring.tiles + tile) / TILES & 1;
+    const Input input = {shared_at(memory) + (u32)p.input_at, p.early ? 2 * NARROW : index % 2 * NARROW};
     // Narrow inputs are double-buffered: all warps have left the phase before the last, which used this buffer.
     if (p.early) wait_barrier(shared_at(&block.input_free), ring.wide_inputs & 1 ^ 1);
     if (first < n) {  // A block without a tile must not poll: its input may have been overwritten by later phases.
@@ -484,9 +499,7 @@ __device__ __forceinline__ void product(const Phase& p, Ring& ring, int index) {
     float low = 0, high = 0, c[2][4] = {};
     while (tile < tiles) {
         wait_barrier(ring.loaded(), ring.parity);
-        multiply<KIND>(normed, k, input, ring.at(), ring.scales_at(), chunk * SEGMENTS, low, high, c);
-        __syncwarp();
-        if (lane == 0) arrive(ring.freed());
+        multiply<KIND>(normed, k, input, ring, chunk * SEGMENTS, low, high, c);
         ring.skip(TEAMS);
         chunk += TEAMS;
         if (chunk < chunks) continue;
@@ -502,13 +515,13 @@ __device__ __forceinline__ void product(const Phase& p, Ring& ring, int index) {
             low = high = (part & 1 ? high : low) + other;
             low = high = low + __shfl_xor_sync(~0u, low, 2);
         }
-        const u32 slot = (ring.tiles + tile) % TILES;
-        wait_barrier(shared_at(block.taken + slot), (ring.tiles + tile) / TILES & 1 ^ 1);
+        wait_barrier(shared_at(block.taken + slot), turn ^ 1);
         if (part < 2) block.sums[slot][warp][line + 8 * part] = part ? high : low;
         __syncwarp();
-        if (lane == 0) arrive(shared_at(block.done + slot), SHARES / teams);
+        if (lane == 0) arrive(shared_at(block.done + slot), SHARES >> 4 * teams & 15);
         low = high = 0;
-        while (chunk >= chunks) chunk -= chunks, tile++;
+        for (; chunk >= chunks; chunk -= chunks, tile++)
+            if (++slot == TILES) slot = 0, turn ^= 1;
     }
     ring.tiles += tiles;
     ring.back((tile - tiles) * chunks + chunk);  // where all teams begin the next phase
@@ -523,8 +536,8 @@ __device__ __forceinline__ void product(const Phase& p, Ring& ring, int index) {
 // there is none. `wide_inputs` counts those before.
 template <int KIND>
 __device__ __forceinline__ void prepare_early(const Phase& p, const Ring& ring, int index) {
-    const int preparer = (threadIdx.x >> 5) - (WARPS + OTHERS - PREPARERS), step = p.gated ? ROWS / 2 : ROWS, early = (int)p.early;
-    const Input input = {ring.inputs_at() + (u32)p.input_at, 2 * NARROW};
+    const int preparer = (thread() >> 5) - (WARPS + OTHERS - PREPARERS), step = p.gated ? ROWS / 2 : ROWS, early = (int)p.early;
+    const Input input = {shared_at(memory) + (u32)p.input_at, 2 * NARROW};
     wait_barrier(shared_at(&block.input_free), ring.wide_inputs & 1 ^ 1);
     float squares = 0;
     if (p.first() * step < p.n) {
@@ -539,52 +552,63 @@ __device__ __forceinline__ void prepare_early(const Phase& p, const Ring& ring, 
     }
     if (p.norm) keep_squares(index, WARPS + preparer, squares);
     __syncwarp();
-    if ((threadIdx.x & 31) == 0) arrive(shared_at(&block.prepared));
+    if ((thread() & 31) == 0) arrive(shared_at(&block.prepared));
 }
 
 // State of the step in global memory, zero at first, and what its end changes.
 struct Progress {
-    u32 step, finished;  // steps before, blocks that have finished this one
-    u64 best;            // the likeliest token so far
+    u64 step;       // steps before
+    uint2 best[1];  // of each block: the likeliest token of its tiles, and its logit above a tag
 };
 struct Next {
     long long *token, *position;
     int context, wrap;  // the position after the last one of the context is `wrap` before it; context 0: both stay
 };
+// The largest of the warp's logits and its token; of equal ones the first.
+__device__ __forceinline__ uint2 likeliest(uint2 of) {
+    const u32 most = __reduce_max_sync(~0u, of.y);
+    return make_uint2(__reduce_min_sync(~0u, of.y == most ? of.x : ~0u), most);
+}
 
-// The finisher's part of a product: of each tile add up the warps' sums, and publish the results. `tiles` counts those of
-// all phases before.
-__device__ __forceinline__ u32 finish(const Phase& p, int index, u32 tiles, Progress* progress, const Next& next) {
-    const int lane = threadIdx.x & 31, row = lane & ROWS - 1, half = lane / ROWS, kind = (int)p.kind, n = (int)p.n, k = (int)p.k;
-    const bool gated = p.gated, last = index + 1 == block.count, scaled = kind == INT8 || kind == FP8;
+// The finisher's part of a product: of each tile add up the workers' sums, and publish the results; at the end choose the next
+// token. `tiles` counts those of all phases before.
+__device__ __forceinline__ u32 finish(const Phase p, int index, u32 tiles, Progress* progress, const Next& next) {
+    const int lane = thread() & 31, row = lane & ROWS - 1, kind = (int)p.kind, n = (int)p.n, k = (int)p.k;
+    const bool gated = p.gated, last = index + 1 == block.count, scaled = FORMAT < INT4 && kind != BF16;
     const int step = gated ? ROWS / 2 : ROWS, chunks = (kind == BF16 ? 2 * k : kind < INT4 ? k : k / 2) / CHUNK, teams = min(chunks, TEAMS);
+    const int by = step * gridDim.x, end = lane < step ? n : 0;  // of rows with results
     const u16* embedding = p.residual_from < 0 ? block.row : nullptr;
     const u32 tag = block.tag(index), residual_tag = block.tag(p.residual_from);
+    // Exchanged between lanes so that the compiler keeps these addresses, and does not find them again for each use.
+    const u32 barriers_at = __shfl_sync(~0u, shared_at(block.done), 0), sums_at = __shfl_sync(~0u, shared_at(block.sums), 0) + lane * 4;
     float inverse = 0;  // of the norm of the input
     float next_size = 1;
     u32 next_added = 0;
     // Row scale and residual, a tile ahead. With a gate an output has two rows, 8 apart in the tile and n apart in the matrix.
     const auto load = [&](int out) {
         if (scaled && out + row % step < n) next_size = __ldg((const float*)p.scale + out + row % step + row / step * n);
-        if (lane < step && out + lane < n && p.residual)
+        if (p.residual && out + lane < end)
             next_added = embedding ? __ldg(embedding + out + lane) << 16 | residual_tag : load_word(p.residual + out + lane);
     };
     load(p.first() * step);
-    u32 top = 0, best = 0;  // of the lane's logits the largest, as bits that are ordered as integers, and where
-    int begins = 0;  // the team with the tile's first stage
-    for (int out = p.first() * step; out < n; out += step * gridDim.x, tiles++) {
-        const bool writes = lane < step && out + lane < n, adds = writes && p.residual;
+    u32 slot = tiles % TILES, turn = tiles / TILES & 1;
+    uint2 best = {0, 0};  // the lane's likeliest token, its logit as bits that are ordered as integers
+    int begins = 0;       // the team with the tile's first stage
+    for (int out = p.first() * step; out < n; out += by, tiles++) {
         float size = next_size;
         u32 added = next_added;
-        load(out + step * gridDim.x);
-        const u32 slot = tiles % TILES;
-        wait_barrier(shared_at(block.done + slot), tiles / TILES & 1);
+        load(out + by);
+        wait_barrier(barriers_at + slot * 8, turn);
         float total = 0;
 #pragma unroll
-        for (int i = 0; i < WARPS / 2; i++)  // each half of the warp every other one
-            if (((2 * i + half) / TEAM_WARPS - begins & TEAMS - 1) < teams) total += block.sums[slot][2 * i + half][row];
+        for (int i = 0; i < TEAMS; i++) {  // each half of the warp every other worker
+            const u32 at = sums_at + slot * (WARPS * ROWS * 4) + i * (TEAM_WARPS * ROWS * 4);
+            const float sum = lds_float(at) + lds_float(at + 2 * ROWS * 4);
+            total += (i - begins & TEAMS - 1) < teams ? sum : 0;
+        }
         __syncwarp();
-        if (lane == 0) arrive(shared_at(block.taken + slot));
+        if (lane == 0) arrive(barriers_at + (TILES + slot) * 8);
+        if (++slot == TILES) slot = 0, turn ^= 1;
         total += __shfl_xor_sync(~0u, total, ROWS);
         if (p.norm && inverse == 0) {
             // All is known of the input once a tile is done.
@@ -597,32 +621,35 @@ __device__ __forceinline__ u32 finish(const Phase& p, int index, u32 tiles, Prog
         total *= size;
         const float up = __shfl_down_sync(~0u, total, 8);
         if (gated) total = __fdividef(total, 1.0f + __expf(-total)) * up;
-        while (adds && (added ^ residual_tag) & 0xFFFF) added = load_word(p.residual + out + lane);
-        const u32 word = pair_bf16(0, total + value_of(added)) | tag;
-        if (writes && last) {
-            ((u16*)p.y)[out + lane] = (u16)(word >> 16);
-            const u32 order = word >> 16 ^ ((int)word < 0 ? 0xFFFF : 0x8000);
-            if (order > top) top = order, best = out + lane;
-        } else if (writes)
-            store_word(p.y + out + lane, word);
+        if (out + lane < end) {
+            while (p.residual && (added ^ residual_tag) & 0xFFFF) added = load_word(p.residual + out + lane);
+            const u32 word = pair_bf16(0, total + value_of(added)) | tag;
+            if (last) {
+                ((u16*)p.y)[out + lane] = (u16)(word >> 16);
+                const u32 order = word >> 16 ^ ((int)word < 0 ? 0xFFFF : 0x8000);
+                if (order > best.y) best = make_uint2(out + lane, order);
+            } else
+                store_word(p.y + out + lane, word);
+        }
         begins = begins + chunks & TEAMS - 1;
     }
     if (last) {
-        const u32 most = __reduce_max_sync(~0u, top), where = __reduce_min_sync(~0u, top == most ? best : ~0u);
-        if (lane == 0) {
-            atomicMax(&progress->best, (u64)most << 32 | ~where);  // of equal ones the first
-            __threadfence();
-            if (atomicAdd(&progress->finished, 1) == gridDim.x - 1) {
-                // The last block advances the step's number, so that the next step's tags differ.
-                const u64 chosen = atomicExch(&progress->best, 0);
-                progress->step++, progress->finished = 0;
-                if (next.context) {
-                    *next.token = ~(u32)chosen;
-                    const long long after = *next.position + 1;
-                    *next.position = after < next.context ? after : after - next.wrap;
-                }
-            }
+        best = likeliest(best);
+        if (lane == 0) store_pair(progress->best + blockIdx.x, make_uint2(best.x, best.y << 16 | tag));
+        if (blockIdx.x) return tiles;
+        for (int i = lane; i < gridDim.x; i += 32) {
+            uint2 of;
+            do of = load_pair(progress->best + i);
+            while ((of.y ^ tag) & 0xFFFF);
+            if (i == lane || of.y > best.y || of.y == best.y && of.x < best.x) best = of;
         }
+        best = likeliest(best);
+        if (lane) return tiles;
+        progress->step++;  // so that the next step's tags differ
+        if (!next.context) return tiles;
+        *next.token = best.x;
+        const long long after = *next.position + 1;
+        *next.position = after < next.context ? after : after - next.wrap;
     }
     return tiles;
 }
@@ -633,15 +660,17 @@ __device__ __forceinline__ u32 element(u32 first, u32 second, int token, int d) 
     return row + ((d / 8 % 8 ^ token % 8) << 4) + d % 8 * 2;
 }
 
-// Attention of one part of a head's cache. Every warp computes the scores of 8 of 128 tokens at a time, and then with all
-// scores 8 elements of the result. So the weights of tokens are computed by every warp, and stay in registers.
-__device__ __forceinline__ void attention(const Phase& p, Ring& ring, int index, int here, const u16* table, int rope) {
-    const u32 queries = shared_at(block.queries), scores = shared_at(block.scores);
-    const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31, line = lane >> 2, part = lane & 3;
+// Attention of one part of a head's cache. Every warp computes the scores and weights of 8 of 128 tokens at a time, and then
+// with all weights 8 elements of the result.
+__device__ __forceinline__ void attention(const Phase& p, Ring& ring, int index, const u16* table, int rope) {
+    const u32 queries = shared_at(block.queries), mosts = shared_at(block.most), weights = shared_at(block.weights);
+    const int warp = thread() >> 5, lane = thread() & 31, line = lane >> 2, part = lane & 3;
     const int heads = (int)p.n, tokens = (int)p.k, group = (int)p.gated, splits = (int)p.splits, each = (int)p.each;
     const int item = p.first(), head = item / splits, split = item % splits, first = split * each, end = min(first + each, tokens / BOTH);
+    const int here = *(volatile int*)&block.here;
     const float minus = __uint_as_float(0xFF800000);
-    const int h = threadIdx.x / (HEAD / 2), d = threadIdx.x % (HEAD / 2);  // a thread rotates one pair of a query head
+    constexpr u32 ONES = 0x3F803F80;  // two of bf16
+    const int h = thread() / (HEAD / 2), d = thread() % (HEAD / 2);  // a thread rotates one pair of a query head
     u32 query_pair = 0, key_pair = 0, value_pair = 0;
     const bool works = item < heads * splits, own = works && h == 0 && here / BOTH >= first && here / BOTH < end;
     if (works && h < group) {
@@ -674,7 +703,7 @@ __device__ __forceinline__ void attention(const Phase& p, Ring& ring, int index,
     const int row = head * group;
     const u32 tag = block.tag(index);
     uint2 *sums = p.part, *pairs = sums + heads * group * splits * HEAD;  // largest score and sum of weights
-    float o[4] = {}, top = minus, weight = 0;
+    float o[4] = {}, sum[4] = {}, top = minus;  // `sum` of the weights, by a product with ones
     for (int chunk = first; works && chunk < end; chunk++) {
         u32 stage[4], freed[4];
 #pragma unroll
@@ -693,50 +722,46 @@ __device__ __forceinline__ void attention(const Phase& p, Ring& ring, int index,
         }
         sync_workers();
         float s[4] = {};
-#pragma unroll
+#pragma unroll 2
         for (int i = 0; i < HEAD / 32; i++) {
             const uint4 q4 = lds(queries + line * (HEAD * 2) + i * 64 + part * 16);
             const uint4 k4 = matrices(element(stage[0], stage[1], warp * 8 + (lane & 7), i * 32 + (lane >> 3) * 8));
             mma_bf16(s, q4.x, 0, q4.y, 0, k4.x, k4.y);
             mma_bf16(s, q4.z, 0, q4.w, 0, k4.z, k4.w);
         }
-        sts64(scores + line * SCORE_ROW * 4 + (8 * warp + 2 * part) * 4, __float_as_uint(s[0]), __float_as_uint(s[1]));
-        sync_workers();
-        // A lane has pairs of tokens, 8 apart, of its line's query: those of its fragments.
-        float2 share[BOTH / 8];
-        float most = top;
-#pragma unroll
-        for (int i = 0; i < BOTH / 8; i++) {
-            share[i] = lds_pair(scores + line * SCORE_ROW * 4 + (8 * i + 2 * part) * 4);
-            most = fmaxf(most, fmaxf(share[i].x, share[i].y));
-        }
+        float most = fmaxf(s[0], s[1]);
         most = fmaxf(most, __shfl_xor_sync(~0u, most, 1)), most = fmaxf(most, __shfl_xor_sync(~0u, most, 2));
+        if (part == 0) block.most[line][warp] = most;
+        sync_workers();
+        most = top;
+#pragma unroll
+        for (int i = 0; i < WARPS / 4; i++) {
+            const uint4 of = lds(mosts + (line * WARPS + i * 4) * 4);
+            most = fmaxf(fmaxf(most, fmaxf(__uint_as_float(of.x), __uint_as_float(of.y))), fmaxf(__uint_as_float(of.z), __uint_as_float(of.w)));
+        }
+        // In the order of mma fragments.
+        sts32(weights + (line * WEIGHT_ROW + warp / 4 * 16 + part * 4 + warp % 4) * 4, pair_bf16(__expf(s[0] - most), __expf(s[1] - most)));
         const float less = __expf(top - most);
-        weight *= less, o[0] *= less, o[1] *= less, top = most;
+        sum[0] *= less, o[0] *= less, o[1] *= less, top = most;
+        sync_workers();
 #pragma unroll
         for (int i = 0; i < BOTH / 32; i++) {
             const uint4 v4 = transposed(element(stage[2], stage[3], i * 32 + lane, warp * 8));
-            u32 pairs[4];
-#pragma unroll
-            for (int j = 0; j < 4; j++) {
-                const float a = __expf(share[4 * i + j].x - most), b = __expf(share[4 * i + j].y - most);
-                weight += a + b, pairs[j] = pair_bf16(a, b);
-            }
-            mma_bf16(o, pairs[0], 0, pairs[1], 0, v4.x, v4.y);
-            mma_bf16(o, pairs[2], 0, pairs[3], 0, v4.z, v4.w);
+            const uint4 w4 = lds(weights + (line * WEIGHT_ROW + i * 16 + part * 4) * 4);
+            mma_bf16(o, w4.x, 0, w4.y, 0, v4.x, v4.y), mma_bf16(sum, w4.x, 0, w4.y, 0, ONES, ONES);
+            mma_bf16(o, w4.z, 0, w4.w, 0, v4.z, v4.w), mma_bf16(sum, w4.z, 0, w4.w, 0, ONES, ONES);
         }
         if (chunk + 1 == end) {
             // Publish the partial result.
-            weight += __shfl_xor_sync(~0u, weight, 1), weight += __shfl_xor_sync(~0u, weight, 2);
             const int place = (row + line) * splits + split;
             if (line < group)
                 store_volatile(sums + place * HEAD + warp * 8 + part * 2, make_uint4(__float_as_uint(o[0]), tag, __float_as_uint(o[1]), tag));
             if (line < group && warp == 0 && part == 0)
-                store_volatile(pairs + 2 * place, make_uint4(__float_as_uint(top), tag, __float_as_uint(weight), tag));
+                store_volatile(pairs + 2 * place, make_uint4(__float_as_uint(top), tag, __float_as_uint(sum[0]), tag));
         }
         if (own) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
         sync_workers();
-        if (threadIdx.x < TEAM_WARPS)
+        if (thread() < TEAM_WARPS)
 #pragma unroll
             for (int i = 0; i < 4; i++) arrive(freed[i]);
     }
@@ -763,7 +788,7 @@ __device__ __forceinline__ void attention(const Phase& p, Ring& ring, int index,
             uint2 of;
             do {
                 pair = load_volatile(pairs + 2 * (query * splits + j));
-                asm volatile("ld.volatile.global.v2.u32 {%0,%1}, [%2];" : "=r"(of.x), "=r"(of.y) : "l"(at) : "memory");
+                of = load_pair(at);
             } while (pair.y != tag || pair.w != tag || of.y != tag);
             const float higher = fmaxf(most, __uint_as_float(pair.x));
             const float less = __expf(most - higher), share = __expf(__uint_as_float(pair.x) - higher);
@@ -787,13 +812,17 @@ decode_step(const Phase* phases, int count, Progress* progress, long long* posit
             int context, int wrap) {
     constexpr int WORDS = sizeof(Phase) / 8;
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
-    const long long* words = (const long long*)phases;
-    if (threadIdx.x < WORDS) ((long long*)block.phases)[threadIdx.x] = words[threadIdx.x];
+    const auto read_phase = [&](int i) {
+        asm volatile("cp.async.wait_all;" ::: "memory");
+        if (threadIdx.x < WORDS && i < count)
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" :: "r"(shared_at(block.phases + i % 4) + threadIdx.x * 8), "l"((const long long*)(phases + i) + threadIdx.x) : "memory");
+    };
+    read_phase(0), read_phase(1), read_phase(count);
     if (threadIdx.x == 0) {
-        block.row = embedding + *token * hidden, block.count = count, block.epoch = progress->step * count + 1;
+        block.row = embedding + *token * hidden, block.count = count, block.here = (int)*position, block.epoch = (u32)progress->step * count + 1;
         for (int i = 0; i < stages; i++) start_barrier(block.full + i, 1), start_barrier(block.empty + i, TEAM_WARPS);
         start_barrier(&block.prepared, PREPARERS), start_barrier(&block.input_free, WARPS);
-        for (int i = 0; i < TILES; i++) start_barrier(block.done + i, TEAM_WARPS * SHARES), start_barrier(block.taken + i, 1);
+        for (int i = 0; i < TILES; i++) start_barrier(block.done + i, ARRIVALS), start_barrier(block.taken + i, 1);
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
         asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     }
@@ -822,9 +851,8 @@ decode_step(const Phase* phases, int count, Progress* progress, long long* posit
     }
     if (warp > WARPS) {
         u32 finished = 0;
-        Phase p = phases[0], next;
         for (int i = 0; i < count; i++) {
-            next.read(phases + min(i + 1, count - 1));
+            const Phase p = phases[i];
             if (p.kind == ATTENTION) {
             } else if (warp == WARPS + 1)
                 finished = finish(p, i, finished, progress, {token, position, context, wrap});
@@ -833,23 +861,16 @@ decode_step(const Phase* phases, int count, Progress* progress, long long* posit
                 else prepare_early<BF16>(p, ring, i);
                 ring.wide_inputs++;
             }
-            p = next;
         }
         return;
     }
-    const int here = (int)*position;
-    long long next = 0;  // this thread's word of the next phase
-    const auto read_next = [&](int i) {
-        if (threadIdx.x < WORDS && i < count) asm volatile("ld.global.b64 %0, [%1];" : "=l"(next) : "l"(words + i * WORDS + threadIdx.x));
-    };
-    read_next(1);
     for (int i = 0; i < count; i++) {
-        // It takes the place of the phase before the last, which all warps have left, since they synchronise within each.
-        if (threadIdx.x < WORDS) ((long long*)(block.phases + (i + 1) % 3))[threadIdx.x] = next;
-        read_next(i + 2);
-        const Phase& p = block.phases[i % 3];
+        // The next phase is there. The one after it takes the place of the one before the last, which all warps have left, since
+        // they synchronise within each.
+        read_phase(i + 2);
+        const Phase& p = block.phases[i % 4];
         switch (p.kind) {
-            case ATTENTION: attention(p, ring, i, here, table, rope); break;
+            case ATTENTION: attention(p, ring, i, table, rope); break;
             case FORMAT: product<FORMAT>(p, ring, i); break;
             default: product<BF16>(p, ring, i);
         }
