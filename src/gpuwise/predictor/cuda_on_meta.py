@@ -284,12 +284,12 @@ def cell(name: str) -> Callable[..., Any]:
     return run
 
 
-def _gru_gates(given: Tensor, inner: Tensor, hidden: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
+def gru_gates(given: Tensor, inner: Tensor, hidden: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
     """Shapes of the new state of a GRU cell and of what it keeps for the backward pass."""
     return torch.empty_like(hidden), hidden.new_empty((len(hidden), 5 * hidden.shape[1]))
 
 
-def _gru_gates_backward(grad: Tensor, kept: Tensor, biases: bool) -> tuple[Tensor | None, ...]:
+def gru_gates_backward(grad: Tensor, kept: Tensor, biases: bool) -> tuple[Tensor | None, ...]:
     """Shapes of its gradients."""
     both = [grad.new_empty((len(grad), 3 * grad.shape[1])) for _ in range(2)]
     sums = [each[0].clone() if biases else None for each in both]
@@ -486,8 +486,8 @@ def _rules(autocast: Autocast) -> tuple[Any, ...]:
     # `Library.impl` would refuse what torch has a rule for, and what it takes apart elsewhere than on CUDA.
     library.m.impl("_cudnn_rnn", "Meta", _cudnn_rnn, False)
     library.m.impl("_cudnn_rnn_backward", "Meta", _cudnn_rnn_backward, False)
-    library.m.impl("_thnn_fused_gru_cell", "Meta", _gru_gates, False)
-    library.m.impl("_thnn_fused_gru_cell_backward", "Meta", _gru_gates_backward, False)
+    library.m.impl("_thnn_fused_gru_cell", "Meta", gru_gates, False)
+    library.m.impl("_thnn_fused_gru_cell_backward", "Meta", gru_gates_backward, False)
     if hasattr(torch.ops.aten, "_fused_rms_norm"):  # torch 2.9 and later, on CUDA
         library.m.impl("_fused_rms_norm", "Meta", _rms_norm, False)
         library.m.impl("_fused_rms_norm_backward", "Meta", _rms_norm_backward, False)
