@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+from gpuwise.model.precision import Precision
 from gpuwise.model.question import RunConfig
 from gpuwise.predictor.recorder import Rules
 from gpuwise.predictor.trace import record_workload, trace_module
@@ -158,3 +159,76 @@ def test_softmax_of_masked_rows_is_several_kernels_until_compiled(compiled: bool
     trace = trace_module(Masked(), given, name="own", mode="infer", compiled=compiled)
     assert trace.launches == launches
     assert trace.unknown == ()
+
+
+class Unrolled(nn.Module):
+    """A recurrent cell over three places."""
+
+    def __init__(self, cell: nn.Module) -> None:
+        super().__init__()
+        self.cell = cell
+
+    def forward(self, rows: Tensor) -> Tensor:
+        state = None
+        for row in rows.unbind(1):
+            state = self.cell(row, state)
+        return state if isinstance(state, Tensor) else state[0]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(("kind", "gates"), [(nn.GRUCell, 3), (nn.LSTMCell, 4)])
+def test_a_recurrent_cell_is_two_products_and_one_kernel_of_its_gates(
+    kind: Callable[..., nn.Module], gates: int, compiled: bool
+) -> None:
+    module, rows = Unrolled(kind(64, 128)), torch.empty(8, 3, 64)
+    kernels = trace_module(module, (rows,), name="own", mode="infer", compiled=compiled).kernels
+    products = [k for k in kernels if k.kind == "matmul"]
+    assert sorted((k.shape, k.count) for k in products) == [
+        ((1, 8, gates * 128, 64), 3),
+        ((1, 8, gates * 128, 128), 3),
+    ]
+    assert sum(k.count for k in kernels if "_thnn_fused" in k.name) == 3
+    backward = [k for k in trace_module(module, (rows,), name="own").kernels if k.phase == "backward"]
+    assert sum(k.count for k in backward if "_thnn_fused" in k.name) == 3
+
+
+class Applied(nn.Module):
+    def __init__(self, made: Callable[[Tensor], Tensor], *shape: int) -> None:
+        super().__init__()
+        self.made, self.scale = made, nn.Parameter(torch.empty(shape))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.made((x * self.scale).float())
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda x: torch.cdist(x, x),
+        lambda x: nn.functional.bilinear(x, x, x.new_ones(5, 64, 64)),
+        lambda x: torch.diag_embed(x),
+        lambda x: x.rot90(1, (1, 2)),
+        lambda x: x.kthvalue(3, -1).values,
+        lambda x: torch.logcumsumexp(x, -1),
+        lambda x: x.aminmax(dim=1).max,
+        lambda x: nn.functional.binary_cross_entropy(x.sigmoid(), torch.ones_like(x)),
+        lambda x: nn.functional.binary_cross_entropy_with_logits(x, torch.ones_like(x)),
+        lambda x: nn.functional.adaptive_avg_pool3d(x[None], 4),
+        lambda x: torch.zeros_like(x).index_reduce(0, torch.zeros(8, dtype=torch.long), x, "amax"),
+    ],
+)
+def test_operators_made_of_others_or_seldom_used_have_a_cost(made: Callable[[Tensor], Tensor]) -> None:
+    modes: tuple[Literal["train", "infer"], ...] = ("train", "infer")
+    for mode in modes:
+        trace = trace_module(
+            Applied(made, 32, 64), (torch.empty(8, 32, 64),), name="own", mode=mode, precision=Precision.FP32
+        )
+        assert trace.unknown == ()
+
+
+def test_distances_of_many_points_are_one_product() -> None:
+    trace = trace_module(
+        Applied(lambda x: torch.cdist(x, x), 32, 3), (torch.empty(8, 32, 3),), name="own", mode="infer"
+    )
+    (product,) = [kernel for kernel in trace.kernels if kernel.kind == "matmul"]
+    assert (product.shape, product.dtype) == ((8, 32, 32, 5), "fp32")

@@ -278,7 +278,8 @@ def elementwise(call: Call) -> tuple[Node, ...]:
     kind: kernels.KernelClass = "optimiser" if call.phase == "optimiser" else "pointwise"
     suffix = "" if kind == "optimiser" else _strided(*call.outs, *call.ins)
     domain = max((v.numel for v in (*call.outs, *call.ins)), default=0)
-    return (node_of(call, kind, suffix=suffix, role="map", domain=domain, flop=float(domain)),)
+    role: Role = "opaque" if call.name.startswith(kernels.FALLBACKS) else "map"
+    return (node_of(call, kind, suffix=suffix, role=role, domain=domain, flop=float(domain)),)
 
 
 def write_only(call: Call) -> tuple[Node, ...]:
@@ -467,6 +468,10 @@ def nothing(call: Call) -> tuple[Node, ...]:
     return ()
 
 
+def collective(call: Call) -> tuple[Node, ...]:
+    return (node_of(call, "collective"),)
+
+
 def batch_norm(call: Call) -> tuple[Node, ...]:
     """`training` is the first truth value among the arguments; a legit overload without one trains."""
     training = next((x for x in call.args if isinstance(x, bool)), True)
@@ -480,19 +485,20 @@ def group_norm(call: Call) -> tuple[Node, ...]:
 Rule = Callable[[Call], tuple[Node, ...]]
 
 
+def rule_of(name: str, *, pointwise: bool) -> Rule | None:
+    """What computes the cost of an operator, by its name or for it works element by element."""
+    rule = _RULES.get(name) or _RULES.get(name.removesuffix("_"))
+    if rule is None and name.startswith(("aten._foreach_", "aten._fused_", "aten._amp_foreach_")):
+        return many
+    if rule is None and name.startswith(("c10d.", "_c10d_functional.", "c10d_functional.")):
+        return collective
+    return rule or (elementwise if pointwise else None)
+
+
 def nodes_of(call: Call) -> tuple[Node, ...] | None:
     """The kernels of one call; none for one that moves nothing, None where no rule is known."""
-    base = call.name.removesuffix("_")
-    rule = _RULES.get(call.name) or _RULES.get(base)
-    if rule is not None:
-        return rule(call)
-    if call.name.startswith(("aten._foreach_", "aten._fused_", "aten._amp_foreach_")):
-        return many(call)
-    if call.name.startswith(("c10d.", "_c10d_functional.", "c10d_functional.")):
-        return (node_of(call, "collective"),)
-    if call.pointwise:
-        return elementwise(call)
-    return None
+    rule = rule_of(call.name, pointwise=call.pointwise)
+    return None if rule is None else rule(call)
 
 
 _NAMED: dict[str, Rule] = {

@@ -246,6 +246,8 @@ def linear(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 # Recurrent networks as cuDNN numbers them.
 MODES = {"rnn_relu": 0, "rnn_tanh": 1, "lstm": 2, "gru": 3}
+# Those whose gates are one kernel of torch's.
+CELLS = ("lstm_cell", "gru_cell")
 
 
 def recurrent(name: str, *, packed: bool = False) -> Callable[..., Any]:
@@ -267,6 +269,31 @@ def recurrent(name: str, *, packed: bool = False) -> Callable[..., Any]:
         return result[:3] if name == "lstm" else result[:2]
 
     return run
+
+
+def cell(name: str) -> Callable[..., Any]:
+    """A recurrent cell as CUDA has it: two products, and one kernel for all gates
+    (aten/src/ATen/native/RNN.cpp, cuda/RNN.cu)."""
+    gates = getattr(torch.ops.aten, f"_thnn_fused_{name}")
+
+    def run(rows: Tensor, states: Any, weight: Tensor, inner: Tensor, *biases: Tensor | None) -> Any:
+        hidden, kept = states if name == "lstm_cell" else (states, states)
+        found = gates(torch.mm(rows, weight.t()), torch.mm(hidden, inner.t()), kept, *biases)
+        return found[:2] if name == "lstm_cell" else found[0]
+
+    return run
+
+
+def gru_gates(given: Tensor, inner: Tensor, hidden: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
+    """Shapes of the new state of a GRU cell and of what it keeps for the backward pass."""
+    return torch.empty_like(hidden), hidden.new_empty((len(hidden), 5 * hidden.shape[1]))
+
+
+def gru_gates_backward(grad: Tensor, kept: Tensor, biases: bool) -> tuple[Tensor | None, ...]:
+    """Shapes of its gradients."""
+    both = [grad.new_empty((len(grad), 3 * grad.shape[1])) for _ in range(2)]
+    sums = [each[0].clone() if biases else None for each in both]
+    return *both, torch.empty_like(grad), *sums
 
 
 def _cudnn_rnn(
@@ -454,9 +481,13 @@ def _rules(autocast: Autocast) -> tuple[Any, ...]:
     for name in MODES:
         library.impl(f"{name}.input", recurrent(name), "AutogradMeta")
         library.impl(f"{name}.data", recurrent(name, packed=True), "AutogradMeta")
+    for name in CELLS:
+        library.impl(name, cell(name), "AutogradMeta")
     # `Library.impl` would refuse what torch has a rule for, and what it takes apart elsewhere than on CUDA.
     library.m.impl("_cudnn_rnn", "Meta", _cudnn_rnn, False)
     library.m.impl("_cudnn_rnn_backward", "Meta", _cudnn_rnn_backward, False)
+    library.m.impl("_thnn_fused_gru_cell", "Meta", gru_gates, False)
+    library.m.impl("_thnn_fused_gru_cell_backward", "Meta", gru_gates_backward, False)
     if hasattr(torch.ops.aten, "_fused_rms_norm"):  # torch 2.9 and later, on CUDA
         library.m.impl("_fused_rms_norm", "Meta", _rms_norm, False)
         library.m.impl("_fused_rms_norm_backward", "Meta", _rms_norm_backward, False)

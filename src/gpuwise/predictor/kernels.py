@@ -75,12 +75,13 @@ LOOPED = 4
 PUTS = ("backward", "scatter", "_put", "_add", "_copy")
 ORDERED = frozenset({
     "sort", "topk", "histc", "bincount", "nonzero", "masked_select", "_unique2", "cummax", "cummin", "cumsum",
-    "cumprod", "multinomial",
+    "cumprod", "multinomial", "logcumsumexp", "kthvalue", "median", "nanmedian", "mode",
 })  # fmt: skip
 LIBRARY = frozenset({"matmul", "convolution", "attention"})
 # What no code is generated for (torch/_inductor/lowering.py, fallbacks): torch's own kernels.
 FALLBACKS = ("aten.topk", "aten.sort", "aten.histc", "aten.nonzero", "aten.masked_select", "aten._unique2",
-             "aten.multinomial", "aten._embedding_bag", "aten._fft_", "aten.bincount")  # fmt: skip
+             "aten.multinomial", "aten._embedding_bag", "aten._fft_", "aten.bincount",
+             "aten._thnn_fused")  # fmt: skip
 # Bytes of a row that one block puts in order in one kernel (aten/src/ATen/native/cuda/Sort.cu), or generated
 # code in its registers (torch/_inductor/ir.py, Sort), as a token's experts. Longer rows take several passes.
 FEW_BYTES = 4096

@@ -38,7 +38,7 @@ from gpuwise.predictor.contents import (
     swapped,
     tensors_in,
 )
-from gpuwise.predictor.costs import nodes_of
+from gpuwise.predictor.costs import nodes_of, rule_of
 from gpuwise.predictor.graph import ALLOCATE, FREE, RUN, Call, Event, Node, Tape, Value
 from gpuwise.predictor.kernels import Phase
 
@@ -66,6 +66,7 @@ OWN = {
     "aten.matmul": cuda.matmul, "aten.linear": cuda.linear, "aten.dropout": cuda.dropout,
     **{f"aten.{n}.input": cuda.recurrent(n) for n in cuda.MODES},
     **{f"aten.{n}.data": cuda.recurrent(n, packed=True) for n in cuda.MODES},
+    **{f"aten.{n}": cuda.cell(n) for n in cuda.CELLS},
 }  # fmt: skip
 MASKED = ("aten.index", "aten.index_put", "aten.index_put_")
 # Sums of whole numbers and truths: torch copies these to the format of the result before it adds them
@@ -83,24 +84,36 @@ class Operator(NamedTuple):
     inplace: tuple[int | str, ...]  # Positions and keywords of the arguments that it overwrites
     aliases: bool  # Whether it overwrites an argument or returns a view of one
     pointwise: bool
-    composite: bool
+    composite: (
+        torch._C.DispatchKey | None
+    )  # Whose kernel makes it of other operators, where it is taken apart
 
 
 @cache
 def operator_of(func: Any) -> Operator:
-    schema = func._schema
+    schema, name = func._schema, func._schema.name.replace("::", ".")
     written = [
         a.name if a.kwarg_only else i
         for i, a in enumerate(schema.arguments)
         if a.alias_info is not None and a.alias_info.is_write
     ]
+    aliases = any(each.alias_info is not None for each in (*schema.arguments, *schema.returns))
     has = partial(torch._C._dispatch_has_kernel_for_dispatch_key, func.name())
+    pointwise = torch.Tag.pointwise in func.tags
+    # Seen whole in inference mode, where no autograd takes them apart, or since they have their own gradient.
+    keys = () if has("Meta") else ("CompositeImplicitAutograd",)
+    if (
+        not (aliases or has("CPU"))
+        and rule_of(name, pointwise=pointwise) is None
+        and func.namespace == "aten"
+    ):
+        keys = (*keys, "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
     return Operator(
-        name=schema.name.replace("::", "."),
+        name=name,
         inplace=tuple(written),
-        aliases=any(each.alias_info is not None for each in (*schema.arguments, *schema.returns)),
-        pointwise=torch.Tag.pointwise in func.tags,
-        composite=has("CompositeImplicitAutograd") and not has("Meta"),
+        aliases=aliases,
+        pointwise=pointwise,
+        composite=next((getattr(torch._C.DispatchKey, key) for key in keys if has(key)), None),
     )
 
 
@@ -242,9 +255,8 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
             refuse(f"{func} is not a plain operator")
         operator = operator_of(func)
         own: Any = OWN.get(str(func).removesuffix(".default"))
-        if own is None and operator.composite:
-            # Seen undone in inference mode only, where no autograd takes them apart first.
-            own = partial(func._op_dk, torch._C.DispatchKey.CompositeImplicitAutograd)
+        if own is None and operator.composite is not None:
+            own = partial(func._op_dk, operator.composite)
         if own is not None:
             with self:
                 return own(*args, **kwargs)
