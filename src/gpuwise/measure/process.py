@@ -141,7 +141,7 @@ class Child:
                         # Steps of a minute, as of a large model on a CPU, are not a hang.
                         compiled_s = event.compilation.seconds if event.compilation else 0.0
                         stepping_s += 3 * (event.seconds - compiled_s)
-                    stepping = isinstance(event, events.First | events.Warmup | Window)
+                    stepping = isinstance(event, events.First | events.Cooled | events.Warmup | Window)
                     limit_s = stepping_s if stepping else self._building_s
                     yield event
                     # After what the parent did with it: it may have let the device cool meanwhile.
