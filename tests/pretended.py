@@ -23,13 +23,13 @@ class Pretended:
     ends: ClassVar[dict[str, events.Failed | str]] = {}
     """By workload: what the process tells, or how it dies."""
 
-    idle = False
+    idle = True
 
     def __init__(self, *_: object) -> None:
         pass
 
-    def order(self, config: RunConfig, *_: object, more: bool = False, then: object = ()) -> None:
-        self._config = config
+    def order(self, config: RunConfig, *_: object, **__: object) -> None:
+        self._config, self.idle = config, False
 
     def events(self) -> Iterator[events.Event]:
         build = torch_build()  # the same, so that what was measured for real can be gone on with

@@ -55,7 +55,11 @@ def heard(
     running = Child(dict(os.environ))
     running.order(replace(config, size="toy"), f"{path}:net")
     try:
-        found = [event for event in running.events() if event is not None]
+        found = []
+        for event in running.events():
+            found += [event] if event is not None else []
+            if isinstance(event, events.Cooldown):
+                running.resume()
         return found, running.ending()
     finally:
         running.close()

@@ -177,11 +177,12 @@ def test_aime_warms_up_for_long_once(clock: FakeClock) -> None:
     assert counts == ["rest", 10, 50, "rest", 3, 50, "rest", 3, 50]
 
 
-def test_any_other_pace_is_one_run_and_rests_never(clock: FakeClock) -> None:
-    told: list[Event] = []
+def test_any_other_pace_is_one_run_that_waits_once(clock: FakeClock) -> None:
+    told: list[Event | str] = []
     steps = clock.stepper(itertools.repeat(0.05))
-    measure_runs(steps, 8, clock, timing_plan(config()), told.append, lambda: pytest.fail("it rests"))
-    assert [type(event) for event in told[:2]] == [Warmup, Window]
+    measure_runs(steps, 8, clock, timing_plan(config()), told.append, lambda: told.append("rest"))
+    assert [type(event) for event in told[:3]] == [str, Warmup, Window]
+    assert told.count("rest") == 1
 
 
 def test_limits_are_bursts(clock: FakeClock) -> None:

@@ -65,7 +65,7 @@ ENDS: dict[type[events.Event], str] = {
     events.Warmup: "warm-up",
     Profile: "profile",
     events.Unprofiled: "profile",
-    events.Cooled: "cooling",
+    events.Cooled: "waiting",
 }
 # Events of which the newest counts, by the field that keeps it.
 NEWEST = ("ready", "built", "ranked", "checked", "fed", "done", "profile", "unprofiled", "failed")

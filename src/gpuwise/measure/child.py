@@ -1,7 +1,7 @@
 """The process that holds the device: `python -m gpuwise.measure.child EVENTS_FD FRAMEWORK`.
 
 It imports the framework, reads what to measure as a line of JSON from standard input and writes events to
-the file descriptor that it was started with; where it waits for a cool device, another line lets it go on.
+the file descriptor that it was started with; before each timed run it waits for another line.
 An order may say that more follow: limits take turns in one process. What the workload prints goes to
 standard output and error, which the parent keeps as a log. If the parent dies, this process ends at once,
 whatever it is doing; a fork that a workload makes of it ends at its first event.
@@ -27,6 +27,7 @@ import msgspec
 from gpuwise.errors import GpuwiseError, RunError
 from gpuwise.measure import engine, events
 from gpuwise.measure.frameworks.adapter import Adapter, Compiler, Job, load
+from gpuwise.measure.locks import Turn
 from gpuwise.measure.request import Order
 from gpuwise.model.question import Cost, RunConfig
 from gpuwise.model.result import BatchTrial, Compilation
@@ -56,10 +57,14 @@ def main() -> None:
 
     threading.Thread(target=end_with_parent, daemon=True).start()
 
+    turn = Turn()
+
     def cool_down() -> None:
+        turn.give()
         report(events.Cooldown())
         if not orders.readline():
             os._exit(1)  # the parent has died
+        turn.take()
         report(events.Cooled())
 
     with suppress(Exception, SystemExit):  # what goes wrong here does so again below, and is reported there
@@ -71,12 +76,15 @@ def main() -> None:
         if not (line := orders.readline()):
             os._exit(1)  # the parent has died
         order, adapter = msgspec.json.decode(line, type=Order), None
+        turn = Turn(order.turn)
         try:
             adapter = load(order.config.framework, order.reference)
             began = time.monotonic()  # a cold start does not hold the import of the framework
             tasks = ((order.config, order.reference), *order.then)
             if not adapter.launch(tasks, report, began, order.rendezvous):
-                start = ColdStart(adapter.compiler(order.config), began)
+                adapter.turn = turn
+                start = ColdStart(adapter.compiler(order.config), began, turn.now)
+                turn.take()
                 run(adapter, order.config, report, start, cool_down)
         except (Exception, SystemExit) as error:  # noqa: BLE001  also what the workload raises
             report(failure(error, order.reference, adapter))
@@ -106,14 +114,16 @@ def reporter() -> events.Report:
 
 
 class ColdStart:
-    """Time from the start of the process to the end of the first step; `began` is by `time.monotonic`.
+    """Time from the start of the process to the end of the first step, by the clock `now`; `began` by it.
 
     The batch search, the checks of the numbers and steps of each rank alone are not part of it: whoever runs
     this one step from its start would wait for none of them, so the clock stands still meanwhile.
     """
 
-    def __init__(self, compiler: Compiler | None, began: float) -> None:
-        self._began, self._compiler = began, compiler
+    def __init__(
+        self, compiler: Compiler | None, began: float, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._began, self._compiler, self._now = began, compiler, now
         self._built = began
         if compiler is not None:
             compiler.listen()
@@ -121,13 +131,13 @@ class ColdStart:
     @contextmanager
     def aside(self) -> Iterator[None]:
         """A context whose time is not part of the start."""
-        began = time.monotonic()
+        began = self._now()
         if self._compiler is not None:
             self._compiler.ignore()
         try:
             yield
         finally:
-            took_s = time.monotonic() - began
+            took_s = self._now() - began
             self._began += took_s
             self._built += took_s
             if self._compiler is not None:
@@ -135,11 +145,11 @@ class ColdStart:
 
     def built(self) -> None:
         """The model is on the device; from now on it is compiled and run."""
-        self._built = time.monotonic()
+        self._built = self._now()
 
     def first(self) -> events.First:
         """The first step has ended: what it took since the process began."""
-        now, compiler, compilation = time.monotonic(), self._compiler, None
+        now, compiler, compilation = self._now(), self._compiler, None
         if compiler is not None:
             spent, graphs, cached = compiler.seconds, compiler.graphs, compiler.cached
             whole_s = now - self._built

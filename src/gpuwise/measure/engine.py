@@ -258,11 +258,10 @@ def warm_up(step: Step, clock: Clock, plan: TimingPlan) -> tuple[float, ...]:
 def measure_runs(
     step: Step, items: int, clock: Clock, plan: TimingPlan, report: Report, cool_down: Callable[[], object]
 ) -> None:
-    """Every run of a plan; where there are several, `cool_down` comes before each."""
+    """Every run of a plan; before each, `cool_down` waits for a device that is cool and does nothing else."""
     again = replace(plan, warmup_steps=RERUN_WARMUP_STEPS) if plan.warmup_steps is not None else plan
     for number in range(plan.runs):
-        if plan.runs > 1:
-            cool_down()
+        cool_down()
         measure(step, items, clock, again if number else plan, report)
 
 

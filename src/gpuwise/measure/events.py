@@ -102,7 +102,7 @@ class Done:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cooldown:
-    """The child waits, before a run that is to start cool, until the parent resumes it."""
+    """The child is ready for a timed run, and waits until the parent resumes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

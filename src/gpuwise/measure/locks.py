@@ -1,4 +1,5 @@
-"""Locks: only one session at a time measures on a device or writes a result file.
+"""Locks: only one session at a time measures on a device or writes a result file, and of the processes of a
+session that prepare side by side only one at a time uses the device.
 
 Each device and each result has a lock file in gpuwise's own folder, locked with flock. The kernel releases
 the lock when the process ends, also when it is killed, so a lock file that is left behind is harmless. Where
@@ -54,6 +55,30 @@ def only_writer(path: Path | None, command: str) -> Iterator[None]:
         if holder:
             raise InputError(f"{path} is being written by {holder}", hint="give each session its own file")
         yield
+
+
+class Turn:
+    """The device's use by a process beside which others compile: all lock the same file while they run
+    kernels, so that of those tried out in a first step the fastest is found."""
+
+    def __init__(self, path: str = "") -> None:
+        # Locked for the process (`lockf`): what a workload forks off does not keep it.
+        self._file = os.open(path, os.O_RDWR) if path else None
+        self._waited_s = 0.0
+
+    def now(self) -> float:
+        """Monotonic seconds without those that were waited."""
+        return time.monotonic() - self._waited_s
+
+    def take(self) -> None:
+        if self._file is not None:
+            began = time.monotonic()
+            fcntl.lockf(self._file, fcntl.LOCK_EX)
+            self._waited_s += time.monotonic() - began
+
+    def give(self) -> None:
+        if self._file is not None:
+            fcntl.lockf(self._file, fcntl.LOCK_UN)
 
 
 def _digest(text: str) -> str:

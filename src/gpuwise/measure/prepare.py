@@ -20,7 +20,7 @@ from gpuwise.errors import InputError, MachineError
 from gpuwise.facts import recipes
 from gpuwise.measure import frameworks, telemetry
 from gpuwise.measure.request import Rendezvous, Request, check_able, fitted, lacking, schedule
-from gpuwise.measure.session import UNWATCHED, Session
+from gpuwise.measure.session import CORES, MOST_TOGETHER, UNWATCHED, Session
 from gpuwise.measure.telemetry import TorchBuild
 from gpuwise.measure.telemetry.sensor import DeviceInfo, Sensor
 from gpuwise.model.gpu import GpuSpec
@@ -196,6 +196,7 @@ def prepare(
         cautions=cautions,
         other_sensors=target.other_sensors,
         rendezvous=rendezvous,
+        together=min(MOST_TOGETHER, telemetry.cpu_count() // CORES) if target.device == "cuda" else 1,
     )
     for path in store.saved()[-HISTORY:]:
         with suppress(InputError):  # a damaged file knows nothing

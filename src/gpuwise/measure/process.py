@@ -7,6 +7,7 @@ blocks in the kernel: a parent that spins would disturb what it watches.
 from __future__ import annotations
 
 import os
+import select
 import selectors
 import signal
 import subprocess
@@ -67,10 +68,11 @@ class Child:
         *,
         more: bool = False,
         then: Sequence[RunConfig] = (),
+        turn: str = "",
     ) -> None:
         """Send an order; `more` orders follow, else the process ends with it. Ranks also get what comes
-        `then`, and go on by themselves."""
-        self.idle = False
+        `then`, and go on by themselves. `turn` is the file of `locks.Turn`."""
+        self.idle, self._heard_s = False, time.monotonic()
         slow = config.compile or config.gpus > 1
         self._building_s = max(COMPILING_S if slow else BUILDING_S, 2 * config.time_s)
         # The warm-up may take the whole budget without a word, and a window after it as well.
@@ -85,6 +87,7 @@ class Child:
             rendezvous=rendezvous or Rendezvous(),
             more=more and not then,
             then=tuple((each, workloads.get(each.workload).reference or each.workload) for each in then),
+            turn=turn,
         )
         import msgspec  # where a child is ordered: help needs none
 
@@ -95,8 +98,21 @@ class Child:
         return self._process.pid
 
     def resume(self) -> None:
-        """Resume a child that waits for the device to cool."""
+        """Resume a child that is ready for a timed run."""
         self._send(b"")
+
+    def prepared(self, tick_s: float = 0.5) -> bool:
+        """True once it is ready for a timed run, has no order or has ended, as one that hangs is; what it
+        reports is kept for `events`."""
+        if self.idle or b'"Cooldown"' in self._pending:
+            return True
+        if select.select([self._reader], [], [], tick_s)[0]:
+            chunk = os.read(self._reader, 1 << 16)
+            self._pending, self._heard_s = self._pending + chunk, time.monotonic()
+            return not chunk
+        if time.monotonic() - self._heard_s > self._building_s:
+            end(self._process, 3.0)
+        return self._process.poll() is not None
 
     def _send(self, line: bytes) -> None:
         pipe = self._process.stdin
@@ -125,7 +141,7 @@ class Child:
                         # Steps of a minute, as of a large model on a CPU, are not a hang.
                         compiled_s = event.compilation.seconds if event.compilation else 0.0
                         stepping_s += 3 * (event.seconds - compiled_s)
-                    stepping = isinstance(event, events.First | events.Warmup | Window)
+                    stepping = isinstance(event, events.First | events.Cooled | events.Warmup | Window)
                     limit_s = stepping_s if stepping else self._building_s
                     yield event
                     # After what the parent did with it: it may have let the device cool meanwhile.

@@ -383,6 +383,7 @@ class Order:
     rendezvous: Rendezvous = Rendezvous()
     more: bool = False  # Another order follows
     then: tuple[Task, ...] = ()  # What ranks do after it, without another order
+    turn: str = ""  # The file of `locks.Turn`, where other processes prepare beside it
 
 
 def rendezvous_of(nodes: int, endpoint: str | None, node: int | None) -> Rendezvous | None:

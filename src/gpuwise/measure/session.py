@@ -1,4 +1,4 @@
-"""Run configurations one after the other, each in a fresh process, and keep every result.
+"""Time configurations one after the other, each in a fresh process, and keep every result.
 
 `measure_all` yields Progress while a measurement runs and the Measurement when it is final, and
 hands the growing Result to `keep` after each, so that a crash, a kill or Ctrl-C loses nothing
@@ -9,9 +9,11 @@ The parent that does this never imports torch.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -19,6 +21,7 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, pairwise, takewhile
 from statistics import fmean, median
+from tempfile import NamedTemporaryFile
 
 from gpuwise import checks, workloads
 from gpuwise.measure import events, frameworks
@@ -32,6 +35,9 @@ from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import BatchTrial, Issue, Measurement, Result, Window
 from gpuwise.model.units import percent, seconds, significant
 
+# Of rows that are compiled at the same time: the share of the memory that they may fill, that of one of which
+# nothing is known, the cores that each needs, and how many there are at most.
+FILLED, UNKNOWN, CORES, MOST_TOGETHER = 0.9, 1 / 3, 4, 4
 # The name of a device without a sensor, until its process reports it.
 UNWATCHED = "GPU"
 # How much longer than the median a step may take, in two windows, before a soak is stopped; and windows that
@@ -74,10 +80,10 @@ class TelemetryLog:
     hot: list[Issue] = field(default_factory=list)
     error: str | None = None  # The first failure of the sensor
 
-    def look(self, *children: int) -> None:
+    def look(self, *children: int, waiting: Sequence[int] = ()) -> None:
         """See which processes compute on the device."""
         try:
-            self.foreign_pids |= foreign_processes(self.sensor, *children)
+            self.foreign_pids |= foreign_processes(self.sensor, *children, waiting=waiting)
         except Exception as error:  # noqa: BLE001  a driver may fail in any way; the run goes on
             self.error = self.error or f"{type(error).__name__}: {error}"
 
@@ -92,15 +98,15 @@ class TelemetryLog:
         self.error = self.error or sampler.error
 
 
-def foreign_processes(sensor: Sensor | None, *children: int) -> set[int]:
-    """Compute processes on the device other than the children's.
+def foreign_processes(sensor: Sensor | None, *children: int, waiting: Sequence[int] = ()) -> set[int]:
+    """Compute processes on the device other than the children's, and those `waiting` for their turn.
 
     In a container the driver may call a child by another number: then one of them is it.
     """
     pids = {process.pid for process in sensor.processes()} if sensor is not None else set()
     if pids & set(children):
-        return pids - set(children)
-    return pids if len(pids) > 1 else set()
+        return pids - {*children, *waiting}
+    return pids if len(pids) > 1 + len(waiting) else set()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -116,7 +122,9 @@ class Session:
     other_sensors: tuple[Sensor, ...] = ()  # Of the other GPUs of the machine, for what needs more than one
     rendezvous: Rendezvous | None = None  # Where this machine meets the others, where there are several
     limits: Limits = field(default_factory=Limits)
-    spare: Child | None = None  # A process that waits for the next order, its framework imported
+    together: int = 1  # Rows at most that are compiled at the same time, to be timed in turn
+    ahead: deque[Child] = field(default_factory=deque)
+    """Processes of the next rows: they compile, or wait for an order, their framework imported."""
     known: list[tuple[RunConfig, dict[str, float]]] = field(default_factory=list)
     """Seconds of the phases of measurements that have ended, for the time that is left."""
     began_s: float = field(default_factory=time.monotonic)
@@ -138,9 +146,30 @@ class Session:
                 with self.turns.of(config) if self.turns is not None else nullcontext():
                     yield from self._measure(config, place, configs[index + 1 :])
         finally:
-            if self.spare is not None:
-                self.spare.close()
-                self.spare = None
+            while self.ahead:
+                self.ahead.pop().close()
+
+    def _beside(self, config: RunConfig, later: Sequence[RunConfig]) -> list[RunConfig]:
+        """The next rows, which are compiled while `config` is and timed after it: as many as fit the memory
+        together, by what rows of their workload, precision and batch took so far."""
+        known = [m for m in self.result.measurements if m.memory_peak_bytes]
+        took = {(m.config.workload, m.config.precision, m.batch): m.memory_peak_bytes for m in known}
+        whole, filled, group = self.result.environment.device_memory_bytes or math.inf, 0.0, []
+        for row in (config, *later)[: self.together if self.turns is None else 1]:
+            filled += took.get((row.workload, row.precision, row.batch)) or UNKNOWN * whole
+            if not separable(row) or filled > FILLED * whole:
+                break
+            group.append(row)
+        return group[1:]
+
+    def _prepares(self) -> bool:
+        """True if a process of the next rows has its order."""
+        return any(not child.idle for child in self.ahead)
+
+    def _start(self, rows: Sequence[RunConfig]) -> None:
+        """Processes for the next rows, which import their framework."""
+        new = rows[len(self.ahead) :]
+        self.ahead += [Child(self._environment(row), row.framework) for row in new]
 
     def left_s(self, config: RunConfig, builder: MeasurementBuilder, later: Sequence[RunConfig]) -> float:
         """Seconds until the session ends: what is left of this measurement, and the later ones."""
@@ -203,7 +232,15 @@ class Session:
             for run in range(config.repeat):
                 builder.begin(run)
                 after = (*[replace(config, repeat=1)] * (config.repeat - run - 1), *later)
+                beside = self._prepares()
                 error = yield from self._watch(config, builder, log, others, place, after)
+                failed = (error is not None or builder.failed is not None) and not builder.windows
+                if failed and (beside or self._prepares()):
+                    # By the memory that those beside it take, maybe: it begins again alone.
+                    while self.ahead:
+                        self.ahead.pop().close()
+                    builder = MeasurementBuilder()
+                    error = yield from self._watch(config, builder, log, others, place, ())
                 if error is not None or builder.failed is not None:
                     break
             interrupted = False
@@ -246,8 +283,9 @@ class Session:
 
         Limits take turns in one process (or one of each GPU), since nothing of one is left for the next, and
         so do eager rows of a first picture, in which starting would take longer than timing. Any other
-        measurement has a process of its own, which imports its framework while the one before is compiled, or
-        once its timed windows have ended: nothing disturbs these.
+        measurement has a process of its own, which is compiled together with the one before (`_beside`; what
+        it reports meanwhile waits in its pipe), or imports its framework while that one is compiled or once
+        its timed windows have ended: nothing disturbs these.
         """
         samplers = [Sampler(each.sensor) for each in (log, *others)]
         environment, following, doing = self._environment(config), next(iter(later), None), "starting"
@@ -255,28 +293,34 @@ class Session:
         shares = alike and following is not None and environment == self._environment(following)
         # Ranks take all their orders when they start.
         then = [*takewhile(partial(shared, config), later)] if shares and config.gpus > 1 else []
-        child, self.spare = self.spare, None
-        if child is not None and not child.serves(environment):
+        child = self.ahead.popleft() if self.ahead else None
+        if child is not None and child.idle and not child.serves(environment):
             child.close()
             child = None
         child = child or Child(environment, config.framework)
         meet = self.rendezvous.of(config) if self.rendezvous and config.nodes > 1 else None
-        child.order(
-            self.settled(config), workloads.get(config.workload).reference, meet, more=shares, then=then
-        )
         try:
             with ExitStack() as stack:
+                aside = config.device != "cpu" and not shares
+                if child.idle:
+                    group = self._beside(config, later)
+                    turn = stack.enter_context(NamedTemporaryFile(prefix="gpuwise-")).name if group else ""
+                    self._start(later[: len(group) + (config.compile and aside)])
+                    for row, beside in zip((config, *group), (child, *self.ahead), strict=False):
+                        given, reference = self.settled(row), workloads.get(row.workload).reference
+                        beside.order(given, reference, meet, more=shares, then=then, turn=turn)
                 for sampler in samplers:
                     stack.enter_context(sampler)
                 before = self.sensor.wear() if config.protocol == "soak" and self.sensor else Wear()
-                for event in chain((None,), child.events()):
+                for event in chain((None,), self._events(child, config, log)):
                     if event is not None:
                         builder.add(event)
                         doing = describe(event, builder, config)
                     if isinstance(event, Window):
                         pids = builder.ranked.pids if builder.ranked else (child.pid,)
+                        waiting = [beside.pid for beside in self.ahead if not beside.idle]
                         for each in (log, *others):
-                            each.look(*pids)
+                            each.look(*pids, waiting=waiting)
                     now_s = time.monotonic()
                     yield replace(
                         place,
@@ -286,17 +330,13 @@ class Session:
                         since_s=now_s - builder.now_s,
                         sample=next(reversed(samplers[0].samples), None),
                     )
-                    if isinstance(event, events.Cooldown):
-                        log.cool_down()
-                        child.resume()
                     if isinstance(event, Window) and config.protocol == "soak":
                         worn = self.sensor.wear() if self.sensor is not None else Wear()
                         if why := soak_ends(builder.windows, worn, before):
                             return f"the soak was stopped: {why}"
-                    untimed = events.Ready if config.compile else events.Done
-                    idle = isinstance(event, untimed) and config.device != "cpu" and not shares
-                    if idle and following is not None and self.spare is None:
-                        self.spare = Child(self._environment(following), following.framework)
+                    idle = isinstance(event, events.Done) and aside and not self._prepares()
+                    if idle and following is not None:
+                        self._start((following, *self._beside(following, later[1:])))
             return child.ending() or (None if builder.done or builder.failed else VANISHED)
         except TimeoutError as hang:
             return str(hang)
@@ -304,10 +344,21 @@ class Session:
             for each, sampler in zip((log, *others), samplers, strict=True):
                 each.take(sampler)
             if shares and child.idle and builder.failed is None:
-                self.spare = child
+                self.ahead.appendleft(child)
             else:
                 child.close()
             builder.ends("end", time.monotonic())
+
+    def _events(self, child: Child, config: RunConfig, log: TelemetryLog) -> Iterator[events.Event | None]:
+        """What a child reports; a timed run begins when no other row is compiled, under aime also cool."""
+        for event in child.events():
+            yield event
+            if isinstance(event, events.Cooldown):
+                while not all(each.prepared() for each in self.ahead):
+                    yield None
+                if config.protocol == "aime":
+                    log.cool_down()
+                child.resume()
 
     def _environment(self, config: RunConfig) -> dict[str, str]:
         """Of the process that measures it; a copy between GPUs needs some beside the one that asks."""
@@ -372,6 +423,13 @@ def shared(config: RunConfig, following: RunConfig) -> bool:
         each.mode == "limit" or (quick and each.quick and not each.compile and each.framework == "torch")
         for each in both
     )
+
+
+def separable(config: RunConfig) -> bool:
+    """True if it is compiled, and timed later as well as at once: it neither searches for a batch that fills
+    the memory nor times anything but its step."""
+    once = config.batch is not None and not config.quick and config.repeat == config.gpus == 1
+    return config.compile and once and config.input == "device" and config.protocol != "soak"
 
 
 class Turns:
@@ -455,7 +513,7 @@ def describe(event: events.Event, builder: MeasurementBuilder, config: RunConfig
         case events.Straggler():
             return f"all wait for {event}"
         case events.Cooldown():
-            return COOLING
+            return "waiting until nothing else is compiled and the device is cool"
         case events.Cooled():
             return "warming up"
         case Window(step_s=step_s):

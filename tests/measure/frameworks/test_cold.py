@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +18,7 @@ from gpuwise.measure import child, events
 from gpuwise.measure.child import ColdStart
 from gpuwise.measure.frameworks import torch as adapter
 from gpuwise.measure.frameworks.torch import TorchAdapter
+from gpuwise.measure.locks import Turn
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Compilation
 from gpuwise.workloads.job import Job
@@ -55,7 +59,7 @@ def nobody_else_hears() -> Iterator[None]:
 
 
 def cold_start(config: RunConfig, began: float) -> ColdStart:
-    return ColdStart(TorchAdapter("resnet50").compiler(config), began)
+    return ColdStart(TorchAdapter("resnet50").compiler(config), began, child.time.monotonic)
 
 
 def compiling(clock: Clock, cached: bool = False) -> Callable[[torch.Tensor], torch.Tensor]:
@@ -160,3 +164,20 @@ def test_without_a_rehearsal_the_checks_are_where_the_start_happens(
     job = Job(step=lambda: run(torch.rand(8)), items=4, mismatch=check)
     first = first_of(job, clock, monkeypatch, COMPILED)
     assert first == compiled(TRACED_S, TRACED_S, 1, 0)
+
+
+def test_what_others_take_while_this_one_waits_is_no_part_of_a_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that compiles lets the others run kernels, and waits for them when it has compiled."""
+    (tmp_path / "turn").touch()
+    turn, locks = Turn(str(tmp_path / "turn")), []
+    monkeypatch.setattr("fcntl.lockf", lambda file, how: locks.append(how) or time.sleep(0.2))
+    adapter = TorchAdapter("resnet50")
+    adapter.turn = turn
+    began = time.monotonic()
+    start = ColdStart(adapter.compiler(COMPILED), began, turn.now)
+    torch.compile(torch.relu, backend="eager")(torch.ones(3))
+    first = start.first()
+    assert locks == [fcntl.LOCK_UN, fcntl.LOCK_EX]
+    assert time.monotonic() - began - first.seconds == pytest.approx(0.2, abs=0.1)

@@ -19,6 +19,7 @@ from gpuwise.errors import InputError
 from gpuwise.measure import events
 from gpuwise.measure.engine import ArrivalClock, Clock, Step
 from gpuwise.measure.frameworks import FRAMEWORKS
+from gpuwise.measure.locks import Turn
 from gpuwise.measure.request import Rendezvous, Task
 from gpuwise.model.question import Cost, Framework, RunConfig, WorkloadSpec
 from gpuwise.model.result import Profile
@@ -81,7 +82,7 @@ class Adapter(ABC, Generic[J]):
     """The framework knows only the peak of the whole process."""
 
     def __init__(self, reference: str) -> None:
-        self.reference = reference
+        self.reference, self.turn = reference, Turn()
 
     @abstractmethod
     def ready(self, config: RunConfig) -> events.Ready:

@@ -30,6 +30,7 @@ from gpuwise.measure import events
 from gpuwise.measure.engine import Clock, HostClock, Step, run_steps
 from gpuwise.measure.events import Fed
 from gpuwise.measure.frameworks.adapter import Adapter, Aside
+from gpuwise.measure.locks import Turn
 from gpuwise.measure.request import Rendezvous, Task, lacking
 from gpuwise.measure.telemetry import cpu_count
 from gpuwise.model.question import Cost, RunConfig, WorkloadSpec
@@ -78,10 +79,11 @@ def clock_for(device: str) -> Clock:
 class Inductor:
     """Adds up what torch.compile does while it listens, by torch's own callbacks (`torch._dynamo.callback`):
     tracing and generating code, forward and backward. Trying kernels out at their first launch is not in it.
+    Meanwhile other processes that prepare have their turn.
     """
 
-    def __init__(self) -> None:
-        self.seconds, self.graphs, self.cached = 0.0, 0, 0
+    def __init__(self, turn: Turn) -> None:
+        self.seconds, self.graphs, self.cached, self._turn = 0.0, 0, 0, turn
         self._listens = False
         self._since = self._now()
 
@@ -101,14 +103,17 @@ class Inductor:
     # Newer releases hand over what is compiled, which is not needed here.
     def _begin(self, *_: object) -> None:
         self._since = self._now()
+        if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+            torch.cuda.synchronize()
+        self._turn.give()
 
     def _end(self, *_: object) -> None:
-        if not self._listens:
-            return
-        seconds, graphs, cached = (now - then for now, then in zip(self._now(), self._since, strict=True))
-        self.seconds += seconds
-        self.graphs += round(graphs)
-        self.cached += round(cached)
+        if self._listens:
+            seconds, graphs, cached = (now - then for now, then in zip(self._now(), self._since, strict=True))
+            self.seconds += seconds
+            self.graphs += round(graphs)
+            self.cached += round(cached)
+        self._turn.take()
 
     @staticmethod
     def _now() -> tuple[float, float, float]:
@@ -223,7 +228,7 @@ class TorchAdapter(Adapter[Job]):
             torch.backends.cudnn.benchmark = searched
 
     def compiler(self, config: RunConfig) -> Inductor | None:
-        return Inductor() if config.compile else None
+        return Inductor(self.turn) if config.compile else None
 
     def count(self, config: RunConfig, batch: int) -> Cost | None:
         """By one eager step of at most two items (`torch.utils.flop_counter`: matrix products, convolutions,
