@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from gpuwise.cli import print as printer
@@ -14,7 +12,7 @@ from gpuwise.cli.options import options, output_options
 @click.argument("query", nargs=-1)
 @options("gpus")
 @output_options
-def gpus(query: tuple[str, ...], field: str | None, output: Path | None, as_json: bool) -> None:
+def gpus(query: tuple[str, ...], field: str | None, to: printer.Output) -> None:
     """List the GPUs that meet every QUERY, or all of them.
 
     A QUERY is a memory size (80GB, 24GB.., '>=24GB', ..80GB, 24GB..48GB), a power (..300W), words of a name,
@@ -37,13 +35,13 @@ def gpus(query: tuple[str, ...], field: str | None, output: Path | None, as_json
     def data() -> list[dict[str, object]]:
         return [{"count": match.count, **show.document(match.spec)} for match in matches]  # values of one GPU
 
-    printer.deliver(table, data, as_json=as_json, output=output)
+    to.table(table, data)
 
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[WORKLOAD]...")
 @output_options
-def workloads(names: tuple[str, ...], output: Path | None, as_json: bool) -> None:
+def workloads(names: tuple[str, ...], to: printer.Output) -> None:
     """List the workloads with their modes, size and cost of one item.
 
     With WORKLOAD, those alone: built-in names, ./my_model.py, timm:NAME, torchvision:NAME, hf:CONFIG.
@@ -53,4 +51,4 @@ def workloads(names: tuple[str, ...], output: Path | None, as_json: bool) -> Non
 
     specs = tuple(workload.spec for name in names for workload in known.find(name)) or known.specs()
     table = show.listing(specs, () if names else known.installed())
-    printer.deliver(table, lambda: [show.document(spec) for spec in specs], as_json=as_json, output=output)
+    to.table(table, lambda: [show.document(spec) for spec in specs])

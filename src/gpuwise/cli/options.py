@@ -12,14 +12,14 @@ import csv
 import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, partial, reduce
+from functools import cache, partial, reduce, wraps
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from gpuwise.cli.print import DRAWINGS, SUFFIXES, check_output
+from gpuwise.cli.print import DRAWINGS, SUFFIXES, Output, check_output
 from gpuwise.errors import InputError
 from gpuwise.model import units
 
@@ -138,16 +138,23 @@ def output(
     help: str = "Write to FILE; the suffix picks the format: .json, .csv, .parquet or .md.",
     suffixes: Sequence[str] = SUFFIXES,
 ) -> Decorator:
-    """`-o FILE`, whose suffix is checked before anything is computed, and `--json`."""
+    """`-o FILE`, whose suffix is checked before anything is computed, and `--json`, as one argument `to`."""
 
     def check(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
         check_output(path, suffixes)
         return path
 
+    def bound(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def call(*args: Any, output: Path | None, as_json: bool, **given: Any) -> Any:
+            return function(*args, to=Output(output, as_json), **given)
+
+        return call
+
     file = option(
         "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), callback=check, help=help
     )
-    return together(file, json_option)
+    return together(file, json_option, bound)
 
 
 output_options = output()

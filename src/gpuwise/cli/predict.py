@@ -34,7 +34,7 @@ MOST_ROWS = 15
 @click.argument("workload")
 @options("predict", sort=report.SORTS)
 @output_options
-def command(workload: str, gpus: tuple[str, ...], output: Path | None, as_json: bool, **options: Any) -> None:
+def command(workload: str, gpus: tuple[str, ...], to: printer.Output, **options: Any) -> None:
     """Predict WORKLOAD on GPUs that need not be here: throughput with an 80 % interval, memory and whether
     it fits, watts, what bounds it, and the basis of the prediction.
 
@@ -57,10 +57,10 @@ def command(workload: str, gpus: tuple[str, ...], output: Path | None, as_json: 
     answer = predict(request)
     able = [record for record in answer.value if not record.refusal]
     asked = "--gpu" in typed(click.get_current_context())
-    if output is None and len(able) > MOST_ROWS and not (asked and _are_listed(names)):
+    if to.file is None and len(able) > MOST_ROWS and not (asked and _are_listed(names)):
         every = "-o FILE" if asked else "--gpu all"
         answer = _first_of(answer, report.table(able[:MOST_ROWS]), len(able), every)
-    printer.deliver_answer(answer, as_json=as_json, output=output, fit=True)
+    to.answer(answer, fit=True)
     # The one that is most likely to help: a precision that the GPU has, a smaller batch, another GPU.
     if answer.exit_status:
         records = answer.value
@@ -126,7 +126,7 @@ def _named(text: str, asked: tuple[int, ...]) -> tuple[str, tuple[str, ...]]:
 @click.argument("model")
 @options("fit")
 @drawn_output
-def fit(model: str, output: Path | None, as_json: bool, **options: Any) -> None:
+def fit(model: str, to: printer.Output, **options: Any) -> None:
     """Does MODEL fit, and how fast: memory by part, tokens a second with an 80 % interval, the time to the
     first token, over formats, contexts and batches.
 
@@ -142,7 +142,7 @@ def fit(model: str, output: Path | None, as_json: bool, **options: Any) -> None:
     given = {name: value for name, value in options.items() if value is not None}
     if size := options["memory"]:
         given["memory"] = size[0]
-    given["every"] |= output is not None
+    given["every"] |= to.file is not None
     try:
         answer = fit_model(FitRequest(model=model, **{**given, "gpus": gpus}))
     except InputError:
@@ -153,13 +153,13 @@ def fit(model: str, output: Path | None, as_json: bool, **options: Any) -> None:
         hint = shlex.join(["gpuwise", "predict", model, *(["--gpu", names] if names else [])])
         raise InputError(f"{model} is not a language model", hint=hint) from None
     number = len({row.gpu_id for row in answer.value})
-    if output is None and number > MOST_ROWS and not _are_listed(names):
+    if to.file is None and number > MOST_ROWS and not _are_listed(names):
         able = sorted(answer.value, key=lambda row: -(row.tokens_per_s.value if row.tokens_per_s else 0.0))
         first = [*dict.fromkeys(row.gpu_id for row in able)][:MOST_ROWS]
         some = [row for row in answer.value if row.gpu_id in first]
         table = report.fit_table(some, model, every=bool(given["every"] or given.get("weights")))
         answer = _first_of(answer, table, number, "-o FILE")
-    printer.deliver_answer(answer, as_json=as_json, output=output, fit=True)
+    to.answer(answer, fit=True)
     if answer.exit_status:
         smaller = [("--weights", "q4_k_m")]
         if options["tasks"] != ("infer",):
@@ -175,7 +175,7 @@ def fit(model: str, output: Path | None, as_json: bool, **options: Any) -> None:
 @click.command()
 @options("calibrate")
 @output_options
-def calibrate(output: Path | None, as_json: bool, **options: Any) -> None:
+def calibrate(to: printer.Output, **options: Any) -> None:
     """Measure convolutions, products, norms, copies, reductions, lookups, recurrent layers and optimisers on
     this machine's GPU for two to three minutes. Predictions of that GPU use them from then on, of
     networks that nobody measured too.
@@ -183,7 +183,7 @@ def calibrate(output: Path | None, as_json: bool, **options: Any) -> None:
     from gpuwise.jobs import calibrating
 
     request = calibrating.CalibrateRequest(**options, keep=options["device"] == "cuda")
-    printer.deliver_answer(calibrating.calibrate(request), as_json=as_json, output=output)
+    to.answer(calibrating.calibrate(request))
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

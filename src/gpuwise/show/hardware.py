@@ -16,11 +16,11 @@ from gpuwise.facts import catalog, prices
 from gpuwise.model.gpu import Offer
 from gpuwise.model.question import HOW, WORK
 from gpuwise.model.result import Measurement, Record, Result, Telemetry, firsts, grouped, records_of
-from gpuwise.model.units import Amount, percent, significant, usd, watts, whole
+from gpuwise.model.units import Amount, percent, significant, some, usd, watts, whole
 from gpuwise.show.charts import Bands, Mark, Part, Rows
 from gpuwise.show.page import Figure, References, Section, said
 from gpuwise.show.prices import MILLION, exact, million
-from gpuwise.show.results import by_work, codes, counted, environment, fix, slowest, some
+from gpuwise.show.results import by_work, codes, counted, environment, fix, slowest
 from gpuwise.show.roofline import measured_roofs, roofline
 from gpuwise.show.table import Table, per_joule, rate, speed
 

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from gpuwise.model.question import HOW, WORK, Environment
 from gpuwise.model.result import Issue, Measurement, Record, Result, grouped, records_of
-from gpuwise.model.units import Amount, gibibytes, percent, seconds, significant, watts, whole
+from gpuwise.model.units import Amount, gibibytes, percent, seconds, significant, some, watts, whole
 from gpuwise.show.table import Table, amount, per_joule, rate, speed, unit
 
 if TYPE_CHECKING:
     from gpuwise.show.charts import Mark
 
-# Names that a list says before it counts the rest.
-NAMED = 4
+
 # Cells of a terminal that the longest bar takes.
 BAR = 32
 # Of a kernel's name at most.
@@ -40,13 +39,6 @@ def measured_speed(m: Measurement) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 result`, `3 results`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def some(names: Sequence[str]) -> str:
-    """The first names and the number of the others."""
-    each = list(dict.fromkeys(names))
-    more = f" and {len(each) - NAMED} more" if len(each) > NAMED else ""
-    return ", ".join(each[:NAMED]) + more
 
 
 def codes(issues: Iterable[Issue]) -> str:
@@ -123,6 +115,11 @@ def headline(result: Result) -> str:
     stated = "published figures, not measured by gpuwise" if result.origin == "published" else ""
     parts = [found.device, *found.software, result.created_at[:10], stated]
     return " · ".join(part for part in parts if part)
+
+
+def session_name(result: Result) -> str:
+    """`NVIDIA H200, 2026-11-23 13:21 UTC`."""
+    return f"{result.environment.device}, {result.created_at[:16].replace('T', ' ')} UTC"
 
 
 def notes(result: Result) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from gpuwise.model.units import Amount, celsius, percent, seconds, watts, whole
 from gpuwise.show.charts import Bands, Part, Plot, Point, Series, linear
 from gpuwise.show.hardware import ReportInput
 from gpuwise.show.page import Figure, Section
-from gpuwise.show.results import counted
+from gpuwise.show.results import counted, session_name
 from gpuwise.show.table import Table
 
 # Sessions that have a chart each; more are drawn in one, a row each, the longest of them.
@@ -72,7 +72,7 @@ def session(result: Result) -> Figure:
     return Figure(
         charts=(clocks, power) if drawn else (clocks,),
         table=_telemetry(result),
-        caption=f"{_name(result)}: {said if sensed else 'the device reports no clocks'}.",
+        caption=f"{session_name(result)}: {said if sensed else 'the device reports no clocks'}.",
     )
 
 
@@ -108,10 +108,6 @@ def overview(sessions: Sequence[Result]) -> Figure:
         table=Table.of(rows),
         caption=f"{counted(len(sessions), 'session')}, a row each: when clocks were held down{some}.",
     )
-
-
-def _name(result: Result) -> str:
-    return f"{result.environment.device}, {result.created_at[:16].replace('T', ' ')} UTC"
 
 
 def _timed(result: Result) -> list[Measurement]:
@@ -179,4 +175,4 @@ def _telemetry(result: Result) -> Table:
                 "clock held down": ", ".join(reasons),
             }
         )
-    return Table.of(rows, title=f"{_name(result)} ({result.id})")
+    return Table.of(rows, title=f"{session_name(result)} ({result.id})")

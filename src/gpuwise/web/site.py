@@ -22,12 +22,11 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
 from gpuwise.errors import GpuwiseError, InputError
-from gpuwise.facts import catalog
 from gpuwise.jobs.facts import Facts
 from gpuwise.jobs.predicting import traced
 from gpuwise.judge.choose.need import presets
 from gpuwise.show import html
-from gpuwise.show.gpus import short
+from gpuwise.show.gpus import products
 from gpuwise.show.table import comma_separated
 from gpuwise.web.view import Asked, View
 from gpuwise.web.views import audit, choose, gpus, predict, prices, results
@@ -150,15 +149,7 @@ def cell(place: Place, text: str, sources: int, *, links: Mapping[str, str]) -> 
         return html.cited(product or text, sources)
     counted = (before + found).replace(" ", "\u00a0")  # a count stays on its GPU's line
     # The id stands in the address; people know the product by its name.
-    return Markup('{}<a href="{}">{}</a>').format(
-        counted, place.to(f"/gpus/{name}"), html.cited(short(catalog.get(name)), 0)
-    )
-
-
-@cache
-def products() -> Mapping[str, str]:
-    """GPU of the catalog -> its name: the id stands in addresses, people know the product."""
-    return {spec.id: short(spec) for spec in catalog.all_gpus()}
+    return Markup('{}<a href="{}">{}</a>').format(counted, place.to(f"/gpus/{name}"), html.cited(product, 0))
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,9 +168,11 @@ def find(name: str) -> GpuSpec:
     """
     if name in _by_id():
         return _by_id()[name]
-    from gpuwise.facts.catalog.query import search  # an id needs none
+    from gpuwise.facts.catalog.query import exact, not_found  # an id needs none
 
-    return search(name)
+    if (spec := exact(name)) is None:
+        raise not_found(name)
+    return spec
 
 
 def get(gpu_id: str) -> GpuSpec:
@@ -203,12 +205,6 @@ def models() -> tuple[tuple[str | None, tuple[str, ...], tuple[str, ...]], ...]:
     """
     every = (*_names(), *rows("outside.csv"))
     return tuple((row.get("gpu_id"), _parts(row["models"]), tuple(row["variant"].split())) for row in every)
-
-
-@cache
-def outside() -> tuple[str, ...]:
-    """Names of GPUs that the catalog lacks and that share a name with some that it has."""
-    return tuple(row["name"] for row in rows("outside.csv"))
 
 
 @cache

@@ -102,7 +102,7 @@ def one(facts: Facts, asked: Asked) -> View:
             "spec": spec,
             "pairs": neighbours(facts, spec),
             "priced": any(o.gpu_ids == (spec.id,) for o in facts.offers),
-            "names": {other.id: report.short(other) for other in facts.gpus},
+            "names": report.products(),
         },
     )
 
