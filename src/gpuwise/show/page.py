@@ -7,9 +7,12 @@ the templates. Text may cite sources as `[3]`, by their place in `sources`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
 from typing import Any
 
 from gpuwise.model.gpu import Source
@@ -57,6 +60,17 @@ class Section:
         return any(
             getattr(self, field.name) for field in fields(self) if field.name not in ("id", "title", "paired")
         )
+
+
+@cache
+def _sections() -> dict[str, dict[str, dict[str, str]]]:
+    return tomllib.loads(files("gpuwise.show").joinpath("sections.toml").read_text("utf-8"))
+
+
+def section(of: str, id: str, *, facts: Mapping[str, str] = MappingProxyType({}), **parts: Any) -> Section:
+    """A section of a kind of page with its title and lead, in which `facts` stand (`sections.toml`)."""
+    words = _sections()[of][id]
+    return Section(id=id, title=words["title"], lead=words.get("lead", "").format(**facts), **parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from gpuwise.model.result import Measurement, Result, Telemetry
 from gpuwise.model.units import Amount, celsius, percent, seconds, watts, whole
 from gpuwise.show.charts import Bands, Part, Plot, Point, Series, linear
 from gpuwise.show.hardware import ReportInput
-from gpuwise.show.page import Figure, Section
+from gpuwise.show.page import Figure, Section, section
 from gpuwise.show.results import counted, session_name
 from gpuwise.show.table import Table
 
@@ -27,15 +27,10 @@ CLOCKS = {"full clock": 1.0, "held down at times": 0.75, "held down": 0.5, "unkn
 def timeline(given: ReportInput) -> Section:
     """At what power and clock each measurement ran: a chart a session, of many sessions a row for each."""
     sessions = sorted((r for r in given.results if _timed(r)), key=lambda r: r.created_at)
-    text = (
-        "Timed windows end to end, without the searching, compiling and cooling between them. A clock "
-        "is held down when the device says so: by its power limit, its temperature, or its owner."
-    )
-    title = "Telemetry over time"
     if len(sessions) <= DETAILED:
-        return Section(id="timeline", title=title, lead=text, figures=tuple(map(session, sessions)))
+        return section("report", "timeline", figures=tuple(map(session, sessions)))
     folded = tuple(map(_telemetry, sessions))
-    return Section(id="timeline", title=title, lead=text, figures=(overview(sessions),), folded=folded)
+    return section("report", "timeline", figures=(overview(sessions),), folded=folded)
 
 
 def session(result: Result) -> Figure:
