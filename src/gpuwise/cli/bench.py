@@ -237,11 +237,8 @@ def _measure_endpoint(options: Mapping[str, Any], *, quiet: bool) -> None:
 
 
 def _asked(options: dict[str, Any]) -> tuple[Request, ...]:
-    """The requests of the options: those of a suite with what else was given, or one of its own.
-
-    An option whose name is a field of Request or RunConfig sets that field; what was not given keeps its
-    value.
-    """
+    """The requests of the options: those of a suite with what else was given, or one of its own. An option
+    whose name is a field of Request or RunConfig sets that field; what was not given keeps its value."""
     # Workloads come from two options, and the device is chosen once for all requests.
     names = {each.name for each in (*fields(Request), *fields(RunConfig))} - {"workloads", "device"}
     given = {name: value for name, value in options.items() if name in names and value is not None}

@@ -256,10 +256,8 @@ def today() -> date:
 
 
 def gpu(name: str) -> GpuSpec:
-    """The GPU that `name` means; where it has several variants, standard error names them.
-
-    Raises InputError for an unknown name and for a whole product line ("rtx").
-    """
+    """The GPU that `name` means; where it has several variants, standard error names them. Raises InputError
+    for an unknown name and for a whole product line ("rtx")."""
     from gpuwise.facts import catalog
 
     meant = catalog.resolve(name)

@@ -106,7 +106,6 @@ def look(
 def document(
     info: DeviceInfo, now: Sample, running: Sequence[Process], held: Counter[str], looks: int
 ) -> dict[str, Any]:
-    """The same as plain data."""
     return {
         **picked(info, "index name power_limit_w sm_clock_max_hz memory_bytes"),
         **picked(now, "utilisation power_w sm_clock_hz memory_clock_hz temperature_c memory_used_bytes"),

@@ -332,7 +332,6 @@ def hosts(found: Fleet) -> Table:
 
 
 def fleet_document(found: Fleet) -> dict[str, Any]:
-    """Everything, as plain data."""
     return {
         "passed": found.outcome == "pass",
         "outcome": found.outcome,

@@ -88,7 +88,6 @@ class Criterion:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The GPUs, the best first."""
         return tuple(sorted(self.figures, key=lambda one: self.figures[one].value, reverse=not self.less))
 
     def lead(self, other: str) -> float:
@@ -104,7 +103,6 @@ class Criterion:
 
     @property
     def winner(self) -> str | None:
-        """The best GPU where no other one is as good."""
         return self.order[0] if len(self.tied) == 1 else None
 
 
@@ -258,7 +256,6 @@ def comparison(given: Contest) -> Page:
 
 
 def criteria(given: Contest) -> dict[str, Criterion]:
-    """Every reason that the facts give, by its name."""
     figures: dict[str, dict[str, Amount]] = {}
     over = {}
     for name, every in {**_OVER, "purchase": DEEP}.items():
@@ -454,7 +451,6 @@ def _measured(given: Contest, *, every_one: bool = False) -> Section:
 
 
 def _memory(given: Contest) -> Section:
-    """What fits, by parameters and by kind of work."""
     sized = grouped((size, spec.id) for spec in given.specs if (size := spec.memory_bytes))
     text = said(
         "article", "memory", weight_bytes=WEIGHT_BYTES, adam_bytes=ADAM_BYTES,
@@ -483,7 +479,6 @@ def _memory(given: Contest) -> Section:
 
 
 def _power(given: Contest) -> Section:
-    """Forecast items per joule, and the measured ones."""
     rows = []
     for kind in given.common(KINDS):
         each = {given.name(one): given.forecast(kind, one) for one in given.able(DEEP)}

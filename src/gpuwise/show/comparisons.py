@@ -43,7 +43,6 @@ def comparisons(baseline: Result, found: Found, names: Sequence[str]) -> Table:
 
 
 def row(c: Comparison, prefix: str = "") -> dict[str, str]:
-    """The cells of one pair by their columns."""
     return {
         "measurement": prefix + c.a.config.label("batch"),
         "baseline": measured_speed(c.a),

@@ -54,22 +54,18 @@ class ReportInput:
 
     @property
     def limits(self) -> tuple[Record, ...]:
-        """Measured limits of the hardware."""
         return tuple(r for r in self.every if r.question.mode == "limit" and r.throughput is not None)
 
     @property
     def sensed(self) -> tuple[Telemetry, ...]:
-        """What sensors said, where they said anything."""
         return tuple(t for r in self.every if (t := raw(r).telemetry) is not None and t.samples)
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """Names of the devices, each once."""
         return tuple(dict.fromkeys(result.environment.device for result in self.results))
 
     @property
     def gpu_ids(self) -> tuple[str, ...]:
-        """Catalog entries of the devices, each once."""
         ids = (result.environment.gpu_id for result in self.results)
         return tuple(dict.fromkeys(gpu_id for gpu_id in ids if gpu_id))
 

@@ -116,7 +116,6 @@ class References:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """All that were cited, the first as [1]."""
         return tuple(self._numbers)
 
 

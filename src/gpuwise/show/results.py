@@ -32,7 +32,6 @@ _OWN = frozenset({"order", "repeated", "linear", "halves"})
 
 
 def measured_speed(m: Measurement) -> str:
-    """Of one measurement."""
     return speed(m.throughput, m.item, m.status)
 
 
@@ -123,10 +122,8 @@ def session_name(result: Result) -> str:
 
 
 def notes(result: Result) -> tuple[str, ...]:
-    """Every distinct issue and error of a result, in words, and the source of a published one.
-
-    Issues that differ in their numbers only stand together: `median clock 1545 to 1620 MHz`.
-    """
+    """Every distinct issue and error of a result, in words, and the source of a published one. Issues that
+    differ in their numbers only stand together: `median clock 1545 to 1620 MHz`."""
     # A suite of two hundred rows would repeat each sentence for every one.
     alike: dict[str, list[tuple[int, str]]] = {}
     for number, m in enumerate(result.measurements):
@@ -284,10 +281,8 @@ def slowest(m: Measurement, most: int) -> str:
 
 
 def called(name: str) -> str:
-    """A kernel's name without what surrounds it: return type, namespaces, arguments.
-
-    Of torch's elementwise kernels the name says nothing and the first argument of their template all.
-    """
+    """A kernel's name without what surrounds it: return type, namespaces, arguments. Of torch's elementwise
+    kernels the name says nothing and the first argument of their template all."""
     # Profilers print whole C++ signatures; two hundred characters tell no more than the name.
     plain = name.removeprefix("void ").replace("(anonymous namespace)::", "").replace("at::native::", "")
     inside = _ELEMENTWISE.search(plain)

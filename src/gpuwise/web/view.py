@@ -32,10 +32,8 @@ def nearest(text: str, known: Iterable[str]) -> str:
 
 
 class Asked:
-    """The values of a form or address by name, and of a path by its place.
-
-    Anybody may have typed them. Raises InputError for more values, or longer ones, than any form here sends.
-    """
+    """The values of a form or address by name, and of a path by its place. Anybody may have typed them.
+    Raises InputError for more values, or longer ones, than any form here sends."""
 
     def __init__(self, values: Iterable[tuple[str, str]] = (), *, path: Sequence[str] = ()) -> None:
         self._values = [(name, value.strip()) for name, value in values]

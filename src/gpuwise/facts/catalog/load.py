@@ -94,17 +94,14 @@ def read_sources(path: Path) -> Mapping[str, Source]:
 
 @cache
 def fields() -> Mapping[str, Field]:
-    """Every field by name, in the order of a specification chart.
-
-    `peak:*` is the entry of all peaks that have no line of their own.
-    """
+    """Every field by name, in the order of a specification chart. `peak:*` is the entry of all peaks that
+    have no line of their own."""
     fields = decoded(rows("fields.csv"), Field, name=lambda row: row["field"])
     return MappingProxyType({field.name: field for field in fields})
 
 
 @cache
 def sources() -> Mapping[str, Source]:
-    """Every source that a fact of the catalog cites, by id."""
     return read_sources(DATA / "sources.csv")
 
 
@@ -161,11 +158,8 @@ def name_key(name: str) -> str:
 
 
 def find(name: str) -> GpuSpec:
-    """The one GPU that `name` names.
-
-    Raises InputError where the name is unknown, with the nearest names, and where it fits several
-    variants, with their ids.
-    """
+    """The one GPU that `name` names. Raises InputError where the name is unknown, with the nearest names, and
+    where it fits several variants, with their ids."""
     if name in _by_id():
         return _by_id()[name]
     from gpuwise.facts.catalog.query import exact, not_found  # an id needs none

@@ -135,9 +135,7 @@ def is_name(text: str) -> bool:
 
 def meant(text: str) -> tuple[GpuSpec, ...]:
     """Every GPU that a word means: those that a filter leaves, or all variants of a name, the usual first.
-
-    Raises InputError as `resolve` does where it is neither.
-    """
+    Raises InputError as `resolve` does where it is neither."""
     if not is_name(text) and (found := select(text)):
         return found
     named = resolve(text)
@@ -216,10 +214,8 @@ def resolve_device(device_name: str, memory_bytes: int | None) -> GpuSpec | None
 
 
 def exact(name: str) -> GpuSpec | None:
-    """The only GPU with this id, complete name, alias or driver name; None where there is not one.
-
-    As `find`, without the search for what may have been meant, which takes a thousand times as long.
-    """
+    """The only GPU with this id, complete name, alias or driver name; None where there is not one. As `find`,
+    without the search for what may have been meant, which takes a thousand times as long."""
     # No name is longer, and a foreign file may put a megabyte where a name belongs.
     if len(name) > LONGEST_NAME:
         return None
@@ -426,10 +422,8 @@ def select(query: str | None) -> tuple[GpuSpec, ...]:
 
 
 def ordered(matches: Iterable[Match], field: str) -> tuple[Match, ...]:
-    """By a field, the largest first, with a dash before it the smallest; unknown values come last.
-
-    `name` and `id` go by the alphabet. Raises InputError for a field that no GPU has as a number.
-    """
+    """By a field, the largest first, with a dash before it the smallest; unknown values come last. `name` and
+    `id` go by the alphabet. Raises InputError for a field that no GPU has as a number."""
     smallest, name = field.startswith("-"), field.removeprefix("-").casefold()
     name = _ALSO.get(name, name)
     if name in ("name", "id"):

@@ -66,7 +66,6 @@ def published() -> Mapping[str, dict[str, Any]]:
 
 
 def names() -> tuple[str, ...]:
-    """Names of all models, families together."""
     return tuple(published())
 
 

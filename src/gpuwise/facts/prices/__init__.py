@@ -137,10 +137,8 @@ class PriceList:
 
 
 def offers(user: Sequence[Path] = (), *, today: date | None = None) -> tuple[Offer, ...]:
-    """Every offer known on `today`, by default the day it is; `user` are price files of one's own.
-
-    Raises InputError for a file that is not a table of prices.
-    """
+    """Every offer known on `today`, by default the day it is; `user` are price files of one's own. Raises
+    InputError for a file that is not a table of prices."""
     return collect(user, today=today or date.today()).offers
 
 
@@ -171,7 +169,6 @@ def collect(
 
 @cache
 def sources() -> Mapping[str, Source]:
-    """Every source of a shipped offer, by id."""
     return catalog.read_sources(DATA / "sources.csv")
 
 
@@ -183,7 +180,6 @@ def egress() -> Mapping[str, float]:
 
 @cache
 def shipped() -> tuple[Offer, ...]:
-    """The offers that gpuwise brings along."""
     source_of, rows = sources(), catalog.rows(DATA / "offers.csv")
     newest_day = max(row["seen_on"] for row in rows)
     return tuple(catalog.decoded(
@@ -227,7 +223,6 @@ def areas() -> tuple[tuple[str, str, str], ...]:
 
 @cache
 def renting() -> frozenset[str]:
-    """Providers of shipped rents."""
     return frozenset(offer.provider.casefold() for offer in shipped() if offer.per_hour)
 
 
@@ -358,10 +353,8 @@ def select(
     limit: Limit | None = None,
     newer_than: int | None = None,
 ) -> tuple[Offer, ...]:
-    """The offers that meet every condition given; an undated one is never newer than anything.
-
-    Raises InputError for a provider of which no offer is known.
-    """
+    """The offers that meet every condition given; an undated one is never newer than anything. Raises
+    InputError for a provider of which no offer is known."""
     sellers = {offer.provider.casefold() for offer in offers}
     names = {name.strip().casefold() for name in providers}
     for name in sorted(names - sellers):
@@ -392,10 +385,8 @@ def series(offer: Offer) -> tuple[str | float, ...]:
 
 
 def newest(offers: Sequence[Offer]) -> tuple[Offer, ...]:
-    """Of each offer only the latest sight, all of them where several share its date.
-
-    A dated sight is later than an undated one.
-    """
+    """Of each offer only the latest sight, all of them where several share its date. A dated sight is later
+    than an undated one."""
     # A key costs more than all the rest: one for each offer.
     keys = {id(offer): series(offer) if is_quote(offer) else offer for offer in offers}
     latest: dict[object, str] = {}

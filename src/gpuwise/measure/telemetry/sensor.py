@@ -203,10 +203,8 @@ def wait_until_cool(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Issue | None:
-    """Wait until the device is below `COOL_C`; a hot-start caution where it is not in time.
-
-    A hot card starts with lower clocks. A device that reports no temperature, or fails, is taken as cool.
-    """
+    """Wait until the device is below `COOL_C`; a hot-start caution where it is not in time. A hot card starts
+    with lower clocks. A device that reports no temperature, or fails, is taken as cool."""
     began_s = clock()
     while True:
         try:
@@ -371,10 +369,8 @@ def cautions(
 
 
 def combined(each: Sequence[Telemetry | None]) -> Telemetry | None:
-    """Watts and joules summed, the lowest clocks, the highest temperatures, the worst throttling.
-
-    None where one GPU reported nothing: a sum that leaves one out would be wrong.
-    """
+    """Watts and joules summed, the lowest clocks, the highest temperatures, the worst throttling. None where
+    one GPU reported nothing: a sum that leaves one out would be wrong."""
     reports = [telemetry for telemetry in each if telemetry is not None]
     if not reports or len(reports) < len(each):
         return None

@@ -223,10 +223,8 @@ USUAL_WORK = "resnet50"
 
 
 def leaderboard(facts: Facts, asked: Asked) -> View:
-    """The GPUs that the filters leave, the best first.
-
-    Raises NoDataError for an address that names no network with a trace, or a mode that it lacks.
-    """
+    """The GPUs that the filters leave, the best first. Raises NoDataError for an address that names no
+    network with a trace, or a mode that it lacks."""
     name, _, mode = (asked.path[0] if asked.path else "").partition(",")
     known = traced()
     if name and name not in known:

@@ -138,10 +138,8 @@ def upload(facts: Facts, asked: Asked) -> View:
 
 
 def uploaded(facts: Facts, data: bytes, name: str) -> View:
-    """The result in an uploaded file: a result file or a report that holds one.
-
-    Raises InputError for what is neither, or holds several, or more than any session measures.
-    """
+    """The result in an uploaded file: a result file or a report that holds one. Raises InputError for what is
+    neither, or holds several, or more than any session measures."""
     found = one(data, name)
     if len(found.measurements) > MOST_MEASUREMENTS:
         problem = f"{name} holds {len(found.measurements)} measurements; shown are up to {MOST_MEASUREMENTS}"

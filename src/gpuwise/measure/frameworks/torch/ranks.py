@@ -170,7 +170,6 @@ class Heartbeat:
         self._thread.start()
 
     def enter(self, phase: str) -> None:
-        """Begin one of PHASES."""
         self._phase, self._steps, self._moved = PHASES.index(phase), 0, time.monotonic()
 
     def step(self) -> None:
@@ -352,10 +351,8 @@ def run(
 
 
 def attributed(config: RunConfig, spec: WorkloadSpec) -> bool:
-    """True if what several GPUs lose is attributed to its causes, for which each rank works alone first.
-
-    A trial of `gpuwise tune` wants a speed only: alone, each would build and compile its step once more.
-    """
+    """True if what several GPUs lose is attributed to its causes, for which each rank works alone first. A
+    trial of `gpuwise tune` wants a speed only: alone, each would build and compile its step once more."""
     return not (spec.collective or (config.quick and config.compile))
 
 
@@ -372,10 +369,8 @@ def fitting(adapter: TorchAdapter, config: RunConfig, report: events.Report) -> 
 def alone(
     adapter: TorchAdapter, config: RunConfig, batch: int, ranks: Ranks, heartbeat: Heartbeat
 ) -> tuple[float, ...]:
-    """Every rank's mean step, in seconds, while all of them work and nobody exchanges anything.
-
-    Empty where one rank cannot do it alone.
-    """
+    """Every rank's mean step, in seconds, while all of them work and nobody exchanges anything. Empty where
+    one rank cannot do it alone."""
     heartbeat.enter("measuring alone")
     try:
         mine = _alone(adapter, config, batch)
