@@ -62,14 +62,12 @@ class Section:
         )
 
 
-@cache
-def _sections() -> dict[str, dict[str, dict[str, str]]]:
-    return tomllib.loads(files("gpuwise.show").joinpath("sections.toml").read_text("utf-8"))
+_SECTIONS = tomllib.loads(files("gpuwise.show").joinpath("sections.toml").read_text("utf-8"))
 
 
 def section(of: str, id: str, *, facts: Mapping[str, str] = MappingProxyType({}), **parts: Any) -> Section:
     """A section of a kind of page with its title and lead, in which `facts` stand (`sections.toml`)."""
-    words = _sections()[of][id]
+    words = _SECTIONS[of][id]
     return Section(id=id, title=words["title"], lead=words.get("lead", "").format(**facts), **parts)
 
 
