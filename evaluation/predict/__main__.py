@@ -30,7 +30,7 @@ from gpuwise.errors import GpuwiseError, InputError
 @click.option("--transfer", metavar="GPU", help="Predict from GPU's measurements of the same work.")
 @output_options
 def command(
-    name: str, path: Path, holdout: str, owned: bool, transfer: str | None, output: Path | None, as_json: bool
+    name: str, path: Path, holdout: str, owned: bool, transfer: str | None, to: printer.Output
 ) -> None:
     """Score predictions on a file of measurements, beside simple rules and the file's own predictions.
 
@@ -43,13 +43,11 @@ def command(
     chosen = cast(protocols.Holdout, holdout)
     found = scores.scores(protocols.predict_all(name, cases, holdout=chosen, owned=owned, transfer=transfer))
     module, protocol = protocols.SETS[name], _protocol(holdout, owned, transfer)
-    printer.deliver(
+    to.table(
         report.table(found, name=name, protocol=protocol, quantity=module.quantity),
         lambda: report.document(
             found, name=name, protocol=protocol, quantity=module.quantity, unit=module.unit
         ),
-        as_json=as_json,
-        output=output,
     )
 
 

@@ -56,13 +56,8 @@ MEASURING = (
     (*printer.SUFFIXES, BUNDLE, *CERTIFICATES),
 )
 def command(results: tuple[str, ...], **options: Any) -> None:
-    """Measure every GPU of this host and judge it: speed, heat, clocks, PCIe, power, ECC, MIG, other
-    processes.
-
-    With RESULT files, bundles or FOLDERs nothing is measured: they are judged as a fleet, and outliers
-    are named. Exits with 1 where a card or host fails.
-    """
-    output, as_json, quiet = options["output"], options["as_json"], options["quiet"]
+    to: printer.Output = options["to"]
+    output, quiet = to.file, options["quiet"]
     if options["hosts"] is not None:
         if results:
             raise InputError("files are judged, not measured: leave out --hosts", hint=GUIDE)
@@ -79,7 +74,7 @@ def command(results: tuple[str, ...], **options: Any) -> None:
             from gpuwise.show.html import browser
 
             browser()  # before hours of measuring
-    answer = accept(request, _Cards(quiet=quiet or as_json).listen)
+    answer = accept(request, _Cards(quiet=quiet or to.as_json).listen)
     if answer.exit_status == INTERRUPTED:  # a verdict on half of the cards would be read as one on all
         sys.exit(INTERRUPTED)
     verdict = answer.value
@@ -94,15 +89,15 @@ def command(results: tuple[str, ...], **options: Any) -> None:
         )  # fmt: skip
         store.write(made, output)
         printer.talk(f"bundle written to {output}")
-        output = None  # the verdict goes to the screen beside it
+        to = replace(to, file=None)  # the verdict goes to the screen beside it
     if output is not None and output.suffix in CERTIFICATES:
         from gpuwise.show.html import html, pdf
 
         page = show.certificate(verdict)
         printer.save(output, pdf(page) if output.suffix == ".pdf" else html(page), "certificate written to")
-        output = None
-    printer.deliver_answer(answer, as_json=as_json, output=output)
-    if results and not as_json and output is None and not quiet:
+        to = replace(to, file=None)
+    to.answer(answer)
+    if results and to.on_screen and not quiet:
         for beside in (show.models(verdict), show.hosts(verdict), show.deviations(verdict.deviations)):
             if beside.rows:
                 printer.table(beside)
@@ -169,7 +164,7 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
         except (GpuwiseError, OSError):  # no GPU either, or too long for a path: reading it says so
             continue
         raise InputError(f"there is no file {word}", hint=f"gpuwise accept --against {spec.id}")
-    output: Path | None = options["output"]
+    output: Path | None = options["to"].file
     if options["with_serials"] and (output is None or output.suffix != BUNDLE):
         problem = "serial numbers go into a bundle"
         raise InputError(problem, hint="gpuwise accept --with-serials -o bundle.zip")
@@ -197,17 +192,12 @@ def _how_long(options: dict[str, Any]) -> list[str]:
 
 @click.command()
 @output_options
-def doctor(output: Path | None, as_json: bool) -> None:
-    """Check driver, torch, ECC, MIG, power, clocks, heat, PCIe, other processes and disk.
-
-    Exits with 3 when something makes measuring a GPU impossible, also where there is none. Reads only,
-    changes nothing.
-    """
+def doctor(to: printer.Output) -> None:
     from gpuwise.show.hello import checks as table
 
     checks = health()
     document = {"checks": [asdict(check) for check in checks]}
-    printer.deliver(table(checks), lambda: document, as_json=as_json, output=output)
+    to.table(table(checks), lambda: document)
     failed = [check for check in checks if check.status == "fail"]
     if failed:
         # What needs no driver first: torch is a minute's work.

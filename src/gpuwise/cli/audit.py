@@ -19,14 +19,7 @@ from gpuwise.show import audits as show
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path), metavar="FILE...")
 @options("audit")
 @output_options
-def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: bool) -> None:
-    """Judge every figure in FILEs: Markdown, HTML, text, CSV, a gpuwise result, or a directory of such
-    texts; standard input is read where there is none.
-
-    Specifications are compared with the catalog, hourly prices with dated offers, throughput with physics
-    and logic. Exits with 1 where something is contradicted, with 5 where a file holds no claim that could
-    be judged.
-    """
+def command(files: tuple[Path, ...], every: bool, to: printer.Output) -> None:
     if not files and sys.stdin.isatty():
         raise InputError("no file given, and nothing is piped in", hint="gpuwise audit article.md")
     paths = files or (Path("-"),)
@@ -42,7 +35,7 @@ def command(files: tuple[Path, ...], every: bool, output: Path | None, as_json: 
         answers.append(audit(AuditRequest(files=() if piped else (path,), text=text, name="standard input")))
     audits = [one for answer in answers for one in answer.value]
     table = show.findings(audits, every=every)
-    printer.deliver(table, lambda: show.document(audits), as_json=as_json, output=output)
+    to.table(table, lambda: show.document(audits))
     named = [str(path) for path in files if str(path) != "-"]
     # What was piped in is gone.
     again = f"gpuwise audit --all {' '.join(named)}" if named else "... | gpuwise audit --all -"

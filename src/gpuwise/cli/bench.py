@@ -80,25 +80,8 @@ def _words(allowed: tuple[str, ...], make: Callable[[str], object] = str) -> Cal
 @drawn_output
 @click.pass_context
 def command(context: click.Context, /, **options: Any) -> None:
-    """Measure this machine: limits first, then each workload, one line each as it is final.
-
-    WORKLOAD is a name of `gpuwise workloads`, a file of yours (./my_model.py), or a network of a
-    library: timm:NAME, torchvision:NAME, hf:CONFIG. Every list takes commas. The result is kept after
-    every measurement; Ctrl-C keeps what is done.
-
-    With --endpoint a running server is measured instead: tokens and requests a second, times to the first
-    token, per token and to the end, at each number of requests at once or a second. With --engine an engine
-    is started on random weights of a model first, and ended.
-
-    \b
-      gpuwise bench resnet50 --precision bf16,fp16
-      gpuwise bench llama-3.1-8b --mode infer --precision int4 --batch 1 --context 4k
-      gpuwise bench llama-3.1-8b --mode train --method qlora --checkpointing
-      gpuwise bench served:llama-3.1-8b --engine vllm --precision fp8 --concurrency 1,16,64
-      gpuwise bench --endpoint http://localhost:8000 --concurrency 1,4,16,64 --slo 'TTFT<=500ms,TPOT<=50ms'
-    """
-    output: Path | None = options["output"]
-    quiet = options["quiet"] or options["as_json"]
+    to: printer.Output = options["to"]
+    quiet = options["quiet"] or to.as_json
     served = [name for name in options["workloads"] if name.startswith("served:")]
     # An empty address is of a variable that was not set: it does not ask for this machine.
     if options["endpoint"] is not None or options["engine"] or served:
@@ -116,7 +99,7 @@ def command(context: click.Context, /, **options: Any) -> None:
         return
     if flag := next((flag for flag in typed(context) if flag in OF_SERVERS), None):
         raise InputError(f"{flag} is for a running server", hint="add --endpoint URL")
-    printer.check_output(output)
+    printer.check_output(to.file)
     kind, index = one_device(options["device"])
     request = BenchRequest(
         plan=_asked(options),
@@ -126,7 +109,7 @@ def command(context: click.Context, /, **options: Any) -> None:
         framework=options["framework"],
         recipe=options["recipe"] or "tuned",
         switches=parse(options["switch"]) if options["switch"] else None,
-        output=output,
+        output=to.file,
         resume=options["resume"],
         force=options["force"],
         command=repeatable(),
@@ -155,19 +138,19 @@ def command(context: click.Context, /, **options: Any) -> None:
 
 def _show(answer: Answer[Bench], options: Mapping[str, Any], beside: Sequence[Table | None]) -> None:
     """A session as tables or JSON, and as a file; raises what kept its own file from being written."""
-    done, output = answer.value, options["output"]
+    done, to = answer.value, options["to"]
     # Said first: where the output cannot be written, the table is lost and the file is not.
     if done.kept is not None:
         printer.talk(f"kept in {done.kept}; see it again with: gpuwise show {done.kept}")
-    if options["as_json"] or (done.kept is None and done.result.measurements):
+    if to.as_json or (done.kept is None and done.result.measurements):
         # Where no disk takes it, the terminal is the last place to keep it.
         printer.out(printer.json_text(answer.to_data()))
     else:
         for table in (answer.table, *beside):
             if table is not None:
                 printer.table(table)
-    if output is not None and output.suffix != ".json":
-        printer.deliver_answer(answer, as_json=False, output=output)
+    if to.file is not None and to.file.suffix != ".json":
+        to.answer(answer)
     if done.trouble is not None:
         raise done.trouble
 
@@ -194,7 +177,7 @@ def _measure_endpoint(options: Mapping[str, Any], *, quiet: bool) -> None:
     precisions = options["precisions"] or ()
     if len(precisions) > 1:
         raise InputError("a server computes in one precision", hint="name the one it was started with")
-    as_typed = ("prompt", "answer", "requests", "timeout_s", "seed", "follow_redirects", "output")
+    as_typed = ("prompt", "answer", "requests", "timeout_s", "seed", "follow_redirects")
     request = EndpointRequest(
         url=options["endpoint"] or "",
         model=options["model"] or "",
@@ -204,6 +187,7 @@ def _measure_endpoint(options: Mapping[str, Any], *, quiet: bool) -> None:
         time_s=options["time_s"] or 30.0,
         precision=precisions[0] if precisions else None,
         key_variable=options["key_variable"] or "",
+        output=options["to"].file,
         command=repeatable(),
         **{name: options[name] for name in as_typed},
     )
@@ -219,7 +203,7 @@ def _measure_endpoint(options: Mapping[str, Any], *, quiet: bool) -> None:
         answer = measure_endpoint(request, listen)
     done = answer.value
     _show(answer, options, ())
-    if not options["as_json"] and done.kept is not None:
+    if not options["to"].as_json and done.kept is not None:
         for line in serving.curve(done.result):
             printer.out(line)
     if not done.complete:
@@ -236,11 +220,8 @@ def _measure_endpoint(options: Mapping[str, Any], *, quiet: bool) -> None:
 
 
 def _asked(options: dict[str, Any]) -> tuple[Request, ...]:
-    """The requests of the options: those of a suite with what else was given, or one of its own.
-
-    An option whose name is a field of Request or RunConfig sets that field; what was not given keeps its
-    value.
-    """
+    """The requests of the options: those of a suite with what else was given, or one of its own. An option
+    whose name is a field of Request or RunConfig sets that field; what was not given keeps its value."""
     # Workloads come from two options, and the device is chosen once for all requests.
     names = {each.name for each in (*fields(Request), *fields(RunConfig))} - {"workloads", "device"}
     given = {name: value for name, value in options.items() if name in names and value is not None}
@@ -355,20 +336,15 @@ class Screen:
 @click.argument("what", metavar="FILE|last")
 @options("reproduce", device=DeviceChoice())
 @output_options
-def again(what: str, device: Devices | None, quiet: bool, output: Path | None, as_json: bool) -> None:
-    """Run every measurement of a result again, at the batch that it had.
-
-    It is reproduced where the ratio of new to old may be 1 within its interval and 2 %; else exit code 1.
-    What differs between the two environments stands before the table.
-    """
+def again(what: str, device: Devices | None, quiet: bool, to: printer.Output) -> None:
     words = shlex.join(["gpuwise", "reproduce", Path(what).name])
-    screen = Screen(quiet=quiet or as_json)
+    screen = Screen(quiet=quiet or to.as_json)
     answer = reproduce(
         store.load(store.find(what)), screen.listen, index=one_device(device)[1], name=what, command=words
     )
     if answer.exit_status == INTERRUPTED:
         sys.exit(INTERRUPTED)
-    printer.deliver_answer(answer, as_json=as_json, output=output)
+    to.answer(answer)
     done, pairs = answer.value
     failed = [issue.detail for issue in answer.issues if issue.code == "differs"]
     if failed:

@@ -74,18 +74,9 @@ def command(
     why: bool,
     rejected: bool,
     wide: bool,
-    output: Path | None,
-    as_json: bool,
+    to: printer.Output,
     **options: Any,
 ) -> None:
-    """Rank GPUs by what the work costs on them, with intervals, reasons and what would change the answer.
-
-    WORKLOAD is a question ('serve a 70B for 50 users', 'two 3090s or one 4090 for llama-3.1-70b'), one of
-    `gpuwise workloads`, several with shares of time, a language model by name
-    (llama-3.1-70b, with --mode qlora to fine-tune it), a preset (large-model-training,
-    llm-inference, llm-finetuning, vision-cnn, vision-diffusion, scientific-fp64, mobile), or a recommendation
-    that was kept with -o FILE.json, which is then made again. Without anything: five questions.
-    """
     from gpuwise.jobs import choosing
     from gpuwise.jobs.facts import Facts
     from gpuwise.judge.choose.answer import differences
@@ -132,10 +123,10 @@ def command(
     facts = Facts(given=given, offers=offers, today=printer.today(), tell=printer.talk)
     answer = choosing.choose(need, facts, every_provider=every_provider)
     changed = differences(old, answer.value) if old is not None else ()
-    if output is not None and output.suffix in printer.DRAWINGS:
-        printer.draw(answer.to_chart(), output)
+    if to.file is not None and to.drawn:
+        printer.draw(answer.to_chart(), to.file)
         return
-    whole = as_json or output is not None
+    whole = not to.on_screen
     if whole:
         table = show.whole(answer.value, changed)
     else:
@@ -145,7 +136,7 @@ def command(
     if not (whole or why):
         hints = "more: --why; GPUs left out: --rejected; assumptions: --host, --electricity, --years ..."
         table = replace(table, notes=(*table.notes, hints))
-    printer.deliver(table, answer.to_data, as_json=as_json, output=output)
+    to.table(table, answer.to_data)
     if rejected and not whole:
         printer.table(show.rejections(answer.value))
 

@@ -93,12 +93,8 @@ def _job(options: dict[str, Any]) -> ClusterJob:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
 )
 @output_options
-def merge(files: tuple[Path, ...], output: Path | None, as_json: bool) -> None:
-    """Merge the result FILEs that the machines of one `gpuwise bench --nodes N` wrote.
-
-    The first machine's file is kept; the others add the watts, clocks and heat of their GPUs.
-    """
+def merge(files: tuple[Path, ...], to: printer.Output) -> None:
     result = merged([store.load(file) for file in files])
-    printer.deliver(show.measurements(result), lambda: store.encode(result), as_json=as_json, output=output)
-    if not as_json and output is None and (scaled := scaling(result)) is not None:
+    to.table(show.measurements(result), lambda: store.encode(result))
+    if to.on_screen and (scaled := scaling(result)) is not None:
         printer.table(scaled)

@@ -1,4 +1,4 @@
-"""The options of every verb, from `options.csv`: what each is called, takes and does.
+"""The texts of every verb (`help.toml`), and its options from `options.csv`: name, value and what each does.
 
 A row holds for the verbs that it names, with the name of its value (else that of the option), its kind,
 default, placeholder, environment variable and help. A kind is `flag`, `int 1..20`, `path`, `on|off`, or what
@@ -12,14 +12,14 @@ import csv
 import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, partial, reduce
+from functools import cache, partial, reduce, wraps
 from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from gpuwise.cli.print import DRAWINGS, SUFFIXES, check_output
+from gpuwise.cli.print import DRAWINGS, SUFFIXES, Output, check_output
 from gpuwise.errors import InputError
 from gpuwise.model import units
 
@@ -52,6 +52,14 @@ def rows(name: str) -> list[dict[str, str]]:
     """The rows of a table beside this file."""
     with Path(__file__).with_name(name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
+
+
+@cache
+def texts() -> dict[str, str]:
+    """Verb -> what its help says above the options."""
+    import tomllib  # a list of the verbs needs none
+
+    return tomllib.loads(Path(__file__).with_name("help.toml").read_text(encoding="utf-8"))
 
 
 def synonyms(option: str, words: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -138,16 +146,23 @@ def output(
     help: str = "Write to FILE; the suffix picks the format: .json, .csv, .parquet or .md.",
     suffixes: Sequence[str] = SUFFIXES,
 ) -> Decorator:
-    """`-o FILE`, whose suffix is checked before anything is computed, and `--json`."""
+    """`-o FILE`, whose suffix is checked before anything is computed, and `--json`, as one argument `to`."""
 
     def check(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
         check_output(path, suffixes)
         return path
 
+    def bound(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def call(*args: Any, output: Path | None, as_json: bool, **given: Any) -> Any:
+            return function(*args, to=Output(output, as_json), **given)
+
+        return call
+
     file = option(
         "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), callback=check, help=help
     )
-    return together(file, json_option)
+    return together(file, json_option, bound)
 
 
 output_options = output()

@@ -6,7 +6,6 @@ import re
 from contextlib import suppress
 from dataclasses import replace
 from math import inf, nextafter
-from pathlib import Path
 from typing import Any, get_args
 
 import click
@@ -17,7 +16,7 @@ from gpuwise.errors import GateFailed, InputError, NoDataError
 from gpuwise.facts.prices import STALE_DAYS, Limit, Order
 from gpuwise.jobs.facts import PricesRequest, price_list, rents_over_time
 from gpuwise.model.gpu import RENTS, OfferKind
-from gpuwise.model.units import parse_rate, parse_usd
+from gpuwise.model.units import parse_rate, parse_usd, some
 
 KINDS: tuple[str, ...] = get_args(OfferKind)
 # USD for an hour of one GPU: the dearest known, and less than any card costs.
@@ -31,14 +30,7 @@ FULL_WIDTH = 190
 @options("prices", KINDS=KINDS, order=get_args(Order))
 @drawn_output
 @click.pass_context
-def command(
-    ctx: click.Context, /, what: tuple[str, ...], output: Path | None, as_json: bool, **options: Any
-) -> None:
-    """List what GPU costs: dated offers, newest sight of each, cheapest first.
-
-    Without GPU: lowest and median price of every GPU. `gpuwise prices update` fetches today's prices
-    through gpuhunt (pip install "gpuwise[prices]"); nothing else here uses the network.
-    """
+def command(ctx: click.Context, /, what: tuple[str, ...], to: printer.Output, **options: Any) -> None:
     from gpuwise.show import prices as show
 
     day = printer.today()
@@ -48,13 +40,13 @@ def command(
         from gpuwise.facts.prices.fetch import update  # the one place that uses the network
 
         done = update(day)
-        lines = [printer.json_text(show.update_document(done))] if as_json else show.update_lines(done)
+        lines = [printer.json_text(show.update_document(done))] if to.as_json else show.update_lines(done)
         printer.out("\n".join(lines))
         return
     if options["over_time"]:
-        printer.deliver_answer(rents_over_time(" ".join(what)), as_json=as_json, output=output)
+        to.answer(rents_over_time(" ".join(what)))
         return
-    printer.check_output(output)
+    printer.check_output(to.file)
     if watched := options["watch"] or (" ".join(what) if "<" in " ".join(what) else ""):
         gpu, below, price = watched.partition("<")
         if not below or not gpu.strip():
@@ -106,17 +98,15 @@ def command(
     for line in show.skipped_lines(priced.skipped):
         printer.talk(line)
     if priced.ignored:
-        from gpuwise.show.results import some
-
         printer.talk(f"columns ignored: {some(priced.ignored)}")
     hints = ["the offers of one GPU: gpuwise prices NAME"] if priced.lines else []
-    if priced.lines and output is None:
+    if priced.lines and to.file is None:
         each = priced.lines
         if {"--top", "--sort"}.intersection(typed(ctx)):  # all of them are listed by name
             cheap = sorted(each, key=lambda line: line.on_demand.lowest if line.on_demand else inf)
             each = tuple(cheap[: options["top"] or None])
         table = show.overview(each, priced.offers, priced.changes, day)
-    elif priced.gpu and output is None:
+    elif priced.gpu and to.file is None:
         # What a person reads at once; files and JSON hold every offer.
         compact = not options["wide"] and narrow()
         table = show.listing(
@@ -129,7 +119,7 @@ def command(
     met = f"{watched}: yes: {show.lowest(priced.offers)}" if watched else ""
     before = filter(None, (met, *table.before, _mixed(request)))
     table = replace(table, before=tuple(before), notes=(*hints, *table.notes))
-    printer.deliver(table, answer.to_data, as_json=as_json, output=output, fit=True)
+    to.table(table, answer.to_data, fit=True)
 
 
 def _mixed(request: PricesRequest) -> str:

@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,34 +118,65 @@ def table(content: Table, most: int = NO_TERMINAL, *, fold: bool = True, fit: bo
     return len(made)
 
 
-def deliver(
-    content: Table, document: Callable[[], Any], *, as_json: bool, output: Path | None, fit: bool = False
-) -> None:  # fmt: skip
-    """Print `content` (or `document()` as JSON), or write it to `output` in its suffix's format."""
-    check_output(output)
-    if output is None:
-        if as_json:
-            out(json_text(document()))
-        else:
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where a verb's result goes: the terminal, as one JSON document, or a file in its suffix's format."""
+
+    file: Path | None
+    as_json: bool  # A file goes before --json: who names a file wants it there
+
+    @property
+    def on_screen(self) -> bool:
+        return self.file is None and not self.as_json
+
+    @property
+    def drawn(self) -> bool:
+        return self.file is not None and self.file.suffix in DRAWINGS
+
+    def table(self, content: Table, document: Callable[[], Any], *, fit: bool = False) -> None:
+        """A table, or `document()` as JSON."""
+        check_output(self.file)
+        if self.on_screen:
             table(content, fit=fit)
-    # A file goes before --json: who names a file wants it there.
-    elif output.suffix == ".parquet":
-        save(output, parquet(content))
-    elif output.suffix == ".json":
-        save(output, json_text(document()) + "\n")
-    else:
-        save(output, markdown(content) if output.suffix == ".md" else comma_separated(content))
+        elif self.file is None or self.file.suffix == ".json":
+            self._json(document())
+        else:
+            kind = self.file.suffix
+            form = parquet if kind == ".parquet" else markdown if kind == ".md" else comma_separated
+            save(self.file, form(content))
 
+    def answer(self, answer: Answer[Any], *, fit: bool = False) -> None:
+        """What a job found, or its chart."""
+        note(answer)
+        if self.file is not None and self.drawn:
+            draw(answer.to_chart(), self.file)
+        else:
+            self.table(answer.table, answer.to_data, fit=fit)
 
-def deliver_answer(
-    answer: Answer[Any], *, as_json: bool, output: Path | None, fit: bool = False
-) -> None:  # fmt: skip
-    """Print what a job found, or write it to `output`, or its chart where that is a drawing."""
-    note(answer)
-    if output is not None and output.suffix in DRAWINGS:
-        draw(answer.to_chart(), output)
-    else:
-        deliver(answer.table, answer.to_data, as_json=as_json, output=output, fit=fit)
+    def page(self, page: Page, chart: Callable[[], Drawing | None]) -> None:
+        """A page as Markdown or JSON, or in a file, or its chart."""
+        from gpuwise.show.page import document, markdown_page  # a table needs neither
+
+        if self.on_screen:
+            out(markdown_page(page).rstrip("\n"))
+        elif self.file is None or self.file.suffix == ".json":
+            self._json(document(page))
+        elif self.drawn:
+            draw(chart(), self.file)
+        elif self.file.suffix == ".md":
+            images = f"{self.file.stem}-" if draw_all(page, self.file) else ""
+            save(self.file, markdown_page(page, images))
+        else:
+            from gpuwise.show import html  # jinja2
+
+            save(self.file, html.pdf(page) if self.file.suffix == ".pdf" else html.html(page))
+
+    def _json(self, document: Any) -> None:
+        text = json_text(document)
+        if self.file is None:
+            out(text)
+        else:
+            save(self.file, text + "\n")
 
 
 def note(answer: Answer[Any]) -> None:
@@ -181,26 +213,6 @@ def save(output: Path, content: bytes | str, said: str = "written to") -> None:
             raise InputError(problem, hint="choose another file with -o") from failure
     if said:
         talk(f"{said} {output}")
-
-
-def deliver_page(
-    page: Page, chart: Callable[[], Drawing | None], *, as_json: bool, output: Path | None
-) -> None:
-    """Print a page as Markdown or JSON, or write it, or its chart, to `output` by suffix."""
-    from gpuwise.show.page import document, markdown_page  # a table needs neither
-
-    if output is None:
-        out(json_text(document(page)) if as_json else markdown_page(page).rstrip("\n"))
-    elif output.suffix in DRAWINGS:
-        draw(chart(), output)
-    elif output.suffix == ".md":
-        save(output, markdown_page(page, f"{output.stem}-" if draw_all(page, output) else ""))
-    elif output.suffix == ".json":
-        save(output, json_text(document(page)) + "\n")
-    else:
-        from gpuwise.show import html  # jinja2
-
-        save(output, html.pdf(page) if output.suffix == ".pdf" else html.html(page))
 
 
 def draw_all(page: Page, output: Path) -> bool:
@@ -244,10 +256,8 @@ def today() -> date:
 
 
 def gpu(name: str) -> GpuSpec:
-    """The GPU that `name` means; where it has several variants, standard error names them.
-
-    Raises InputError for an unknown name and for a whole product line ("rtx").
-    """
+    """The GPU that `name` means; where it has several variants, standard error names them. Raises InputError
+    for an unknown name and for a whole product line ("rtx")."""
     from gpuwise.facts import catalog
 
     meant = catalog.resolve(name)

@@ -35,19 +35,16 @@ PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "int8", "int4", "mxfp4", "n
     "throughput chart of a result.",
     (*printer.SUFFIXES, ".html", *printer.DRAWINGS),
 )
-def command(
-    words: tuple[str, ...], full: bool, for_whom: bool, chart: bool, output: Path | None, as_json: bool
-) -> None:
-    """Show WHAT: a result file, `last`, the beginning of a result's id, a report, or a GPU's name."""
+def command(words: tuple[str, ...], full: bool, for_whom: bool, chart: bool, to: printer.Output) -> None:
     what = " ".join(words)  # a GPU's name needs no quotes
     # Pages and uses need forecasts, so the predictor: only when they are asked for.
     if for_whom:
         from gpuwise.jobs import reporting
 
         uses = reporting.uses(Facts(tell=printer.talk), printer.gpu(what))
-        printer.deliver_answer(uses, as_json=as_json, output=output, fit=True)
+        to.answer(uses, fit=True)
         return
-    results = store.named(what)
+    results, is_page = store.named(what), to.file is not None and to.file.suffix not in printer.SUFFIXES
     if results is None:
         if several := catalog.named_apart(what):
             raise InputError("show takes one GPU", hint=shlex.join(["gpuwise", "compare", *several]))
@@ -56,34 +53,34 @@ def command(
             printer.talk(f"note: of one GPU; the sums of {count}: gpuwise gpus {spec.id}:{count}")
         if chart:
             raise InputError("--chart is of results", hint=f"gpuwise show {spec.id} -o gpu.html")
-        if output is not None and output.suffix not in printer.SUFFIXES:
+        if is_page:
             from gpuwise.jobs import reporting
             from gpuwise.show import card
 
             facts = Facts(tell=printer.talk)
             page = card.card(reporting.card(facts, spec, reporting.uses(facts, spec).value))
             roofs = (f.charts[0] for each in page.sections if each.id == "roofline" for f in each.figures)
-            printer.deliver_page(page, lambda: next(roofs, None), as_json=False, output=output)
+            to.page(page, lambda: next(roofs, None))
             return
         table, document = gpu_report.specification(spec), partial(gpu_report.document, spec)
-        printer.deliver(table, document, as_json=as_json, output=output)
+        to.table(table, document)
         return
-    if output is not None and output.suffix not in printer.SUFFIXES:
+    if is_page:
         from gpuwise.jobs import reporting
 
         answer = reporting.report(reporting.ReportRequest(results=results), Facts(tell=printer.talk))
-        printer.deliver_page(answer.value, answer.to_chart, as_json=False, output=output)
+        to.page(answer.value, answer.to_chart)
         return
     # One document is one result; a report may hold several.
-    if len(results) > 1 and (as_json or output is not None):
+    if len(results) > 1 and not to.on_screen:
         problem = f"{what} holds {len(results)} results where one is needed"
         raise InputError(problem, hint=f"gpuwise show {what}")
     for result in results:
         # What is said of a server's levels says all of them.
-        served = output is None and len(serving.levels(result)) == len(result.measurements)
+        served = to.file is None and len(serving.levels(result)) == len(result.measurements)
         content = serving.table(result) if served else tables.measurements(result)
-        printer.deliver(content, partial(store.encode, result), as_json=as_json, output=output)
-        if output is not None or as_json:
+        to.table(content, partial(store.encode, result))
+        if not to.on_screen:
             return
         for beside in (tables.counts(result), scaling(result)):
             if beside is not None:
@@ -112,13 +109,8 @@ def compared(
     condition: str | None,
     article: bool,
     files: tuple[Path, ...],
-    output: Path | None,
-    as_json: bool,
+    to: printer.Output,
 ) -> None:
-    """Compare two or more results (the first is the baseline), or two or more GPUs by name.
-
-    A report counts as the results that it holds.
-    """
     from gpuwise.jobs.comparing import CompareRequest, compare, compare_gpus
     from gpuwise.stats.comparison import parse_condition
 
@@ -127,18 +119,18 @@ def compared(
         what = tuple(catalog.named_apart(" ".join(what)) or apart)
     what = tuple(name for name in what if name not in ("vs", "vs.", "or", "and")) or what
     if article:
-        printer.check_output(output, (".html", ".pdf", ".md", ".json"))
+        printer.check_output(to.file, (".html", ".pdf", ".md", ".json"))
         if condition:
             raise InputError("--fail-if judges measurements, not articles", hint="give two result files")
         from gpuwise.jobs import reporting
 
         specs = [printer.gpu(name) for name in what]
         page = reporting.article(Facts(files, tell=printer.talk), specs)
-        printer.deliver_page(page, lambda: None, as_json=as_json, output=output)
+        to.page(page, lambda: None)
         return
     if files:
         raise InputError("--file belongs to --article", hint=f"gpuwise compare {' '.join(what)}")
-    printer.check_output(output, (*printer.SUFFIXES, *printer.DRAWINGS))
+    printer.check_output(to.file, (*printer.SUFFIXES, *printer.DRAWINGS))
     gate = parse_condition(condition) if condition else None
     stored = [store.named(name) for name in what]
     # Names of GPUs alone: their specifications are compared.
@@ -154,9 +146,9 @@ def compared(
         if gate is not None:
             problem = "--fail-if judges measurements, not specifications"
             raise InputError(problem, hint="give two result files")
-        printer.check_output(output)
+        printer.check_output(to.file)
         gpus = compare_gpus([printer.gpu(name) for name in what])
-        printer.deliver_answer(gpus, as_json=as_json, output=output)
+        to.answer(gpus)
         return
     if any(results is None for results in stored):
         unknown = next(name for name, results in zip(what, stored, strict=True) if results is None)
@@ -169,7 +161,7 @@ def compared(
     ]
     titles, results = zip(*named, strict=True)
     answer = compare(CompareRequest(results=results, names=titles, fail_if=gate))
-    printer.deliver_answer(answer, as_json=as_json, output=output)
+    to.answer(answer)
     alone = [issue.detail for issue in answer.issues if issue.code == "no-counterpart"]
     for line in alone[:LISTED]:
         printer.talk(f"not compared, {line}")
@@ -188,16 +180,7 @@ def compared(
     "its throughput chart alone: .svg, .png.",
     printer.PAGE_SUFFIXES,
 )
-def report(what: tuple[str, ...], output: Path | None, as_json: bool) -> None:
-    """Report RESULTs (by default the last): files, `last`, ids or their beginnings, or reports.
-
-    Without -o the report is printed as Markdown. `gpuwise show` and `gpuwise compare` read an HTML report
-    back as the results that it holds.
-
-    \b
-      gpuwise report last -o report.html
-      gpuwise report results/h200/*.json -o h200.html
-    """
+def report(what: tuple[str, ...], to: printer.Output) -> None:
     from gpuwise.jobs import reporting
 
     try:
@@ -206,22 +189,17 @@ def report(what: tuple[str, ...], output: Path | None, as_json: bool) -> None:
         if not (what and all(map(catalog.is_name, what))):
             raise
         words = ["compare", *what, "--article"] if what[1:] else ["show", *what]
-        hint = shlex.join(["gpuwise", *words, *(["-o", str(output)] if output else [])])
+        hint = shlex.join(["gpuwise", *words, *(["-o", str(to.file)] if to.file else [])])
         raise InputError(f"{' and '.join(what)}: a report is of what was measured", hint=hint) from None
     answer = reporting.report(reporting.ReportRequest(results=results), Facts(tell=printer.talk))
-    printer.deliver_page(answer.value, answer.to_chart, as_json=as_json, output=output)
+    to.page(answer.value, answer.to_chart)
 
 
 @click.command()
 @click.argument("workload", required=False)
 @options("results", FORMATS=tuple(FORMATS), precision=PRECISIONS)
 @output_options
-def results(output: Path | None, as_json: bool, top: int, **options: Any) -> None:
-    """Show speeds of WORKLOAD, or list the workloads of which speeds are known.
-
-    What gpuwise measured comes from the store, each with its interval; what others published comes
-    from a curated table of cited figures and from imported files.
-    """
+def results(to: printer.Output, top: int, **options: Any) -> None:
     request = SpeedsRequest(**options)
     answer = speeds(request, Facts(request.files, tell=printer.talk))
     printer.note(answer)
@@ -242,8 +220,8 @@ def results(output: Path | None, as_json: bool, top: int, **options: Any) -> Non
         where = f" in {', '.join(path.name for path in imports)}" if imports and not figures.workload else ""
         problem = f"no speed of {figures.workload or 'any workload'}{said} is known{where}"
         raise NoDataError(problem, hint=f"gpuwise results {figures.workload or ''}".rstrip())
-    if output is not None or as_json or not (figures.workload or imports):
-        printer.deliver(answer.table, answer.to_data, as_json=as_json, output=output)
+    if not to.on_screen or not (figures.workload or imports):
+        to.table(answer.table, answer.to_data)
         return
     # Two tables: what was measured here and what others state are never one list for a person.
     if figures.measured:

@@ -93,7 +93,7 @@ def add(name: str, role: str, key: Path | None, database: str | None) -> None:
 @token.command("list")
 @options("database")
 @output_options
-def listed(database: str | None, output: Path | None, as_json: bool) -> None:
+def listed(database: str | None, to: printer.Output) -> None:
     """List who has a token, with its role and day."""
     from gpuwise.show.table import Table
 
@@ -102,7 +102,7 @@ def listed(database: str | None, output: Path | None, as_json: bool) -> None:
         for user in database_of(database).users()
     ]
     table = Table.of(rows, notes=() if rows else ("no token yet",))
-    printer.deliver(table, lambda: rows, as_json=as_json, output=output)
+    to.table(table, lambda: rows)
 
 
 @token.command("revoke")
@@ -169,12 +169,12 @@ def export(folder: Path, database: str | None) -> None:
 @team.command("log")
 @options("database")
 @output_options
-def log(database: str | None, output: Path | None, as_json: bool) -> None:
+def log(database: str | None, to: printer.Output) -> None:
     """List who did what, the newest first: pushes, tags, tokens, backups."""
     from gpuwise.show.table import Table
 
     rows = [{key: row[key] for key in ("at", "who", "what", "detail")} for row in database_of(database).log()]
-    printer.deliver(Table.of(rows), lambda: rows, as_json=as_json, output=output)
+    to.table(Table.of(rows), lambda: rows)
 
 
 @team.command("sign")
@@ -224,12 +224,6 @@ def push(
     token: str | None,
     as_json: bool,
 ) -> None:
-    """Push RESULTs (by default the last): files, `last`, ids, or reports. Pushed twice they are kept once; a
-    signature beside one (`gpuwise team sign`) is sent along.
-
-    Each speed is compared with the last one of the same question on the same card, or kind of GPU, in the
-    project. Exits with 1 where one became slower, or where a result contradicts itself and is kept apart.
-    """
     from gpuwise.show.table import Table
 
     if not address:
@@ -265,7 +259,7 @@ def push(
     old = [f"{answer['id']} was there already" for answer in answers if not answer["new"]]
     alerts = [f"alert: {text}" for answer in answers for text in answer["alerts"]]
     table = Table.of(rows, notes=(*apart, *old, *alerts), numeric=frozenset({"ratio"}))
-    printer.deliver(table, lambda: answers, as_json=as_json, output=None)
+    printer.Output(None, as_json).table(table, lambda: answers)
     slower = [label for answer in answers for label in answer["slower"]]
     said = [f"slower than before: {', '.join(slower)}"] if slower else []
     if said := [*said, *[f"{len(apart)} kept apart"] * bool(apart)]:

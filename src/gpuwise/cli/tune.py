@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -26,27 +25,21 @@ from gpuwise.show import tuning as show
     device=DeviceChoice(("cuda", "cpu")),
 )
 @output_options
-def command(*, quiet: bool, output: Path | None, as_json: bool, **options: Any) -> None:
-    """Try the switches of a workload's recipe one after the other, each time from the fastest so far.
-
-    It starts with the default, then the recipe that is known, if there is one: found here before, or shipped.
-    A setting whose loss or gradients differ from the default recipe's does not count. The best is
-    kept, and `gpuwise bench` uses it on this kind of device with this torch.
-    """
-    if output is not None:
-        store.check_writable(output)  # a search takes minutes: not at its end
+def command(*, quiet: bool, to: printer.Output, **options: Any) -> None:
+    if to.file is not None:
+        store.check_writable(to.file)  # a search takes minutes: not at its end
     options["precision"] = options["precision"] and Precision(options["precision"])
     options["tried"] = tuple(tuple(words.split(",")) for words in options["tried"])
     options["device"], options["index"] = one_device(options["device"])
     request = TuneRequest(**options, command=repeatable())
     printer.end_as_with_ctrl_c()
-    answer = tune(request, _Trials(quiet=quiet or as_json, what="settings").listen)
+    answer = tune(request, _Trials(quiet=quiet or to.as_json, what="settings").listen)
     printer.status("")
     tuned = answer.value
     if tuned.kept is not None:
         printer.talk(f"every trial is kept in {tuned.kept}")
     if tuned.tuning.trials:
-        printer.deliver_answer(answer, as_json=as_json, output=output)
+        to.answer(answer)
     if answer.exit_status == INTERRUPTED:
         if tuned.kept is not None:
             printer.talk(f"go on later: the same command with --resume {tuned.kept}")

@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -27,14 +26,7 @@ LEAST_S = 0.1
 @click.command()
 @options("watch", device=DeviceChoice(several=True))
 @output_options
-def command(
-    device: Devices | None, every: str, length: float | None, output: Path | None, as_json: bool
-) -> None:
-    """Show what each GPU does, whatever program runs on it: watts and their limit, clocks, temperature,
-    memory, and what holds its clock down, with the share of looks at which it did.
-
-    With --json or -o one look, or with --for what was seen at its end.
-    """
+def command(device: Devices | None, every: str, length: float | None, to: printer.Output) -> None:
     pause, rest = parse_seconds(every), length
     if pause < LEAST_S:
         raise InputError(f"--every {every} is shorter than {LEAST_S} s", hint="--every 500ms")
@@ -62,21 +54,21 @@ def command(
             rows = [look(info, *one) for info, one in zip(infos, last, strict=True)]
             table = Table.of(rows, every=True)  # a column stays where it is from look to look
             ended = rest is not None and time.monotonic() - began + pause > rest
-            if not (as_json or output is not None):
+            if to.on_screen:
                 # Over the last one on a terminal, below it elsewhere.
                 if drawn:
                     print(f"\x1b[{drawn}F\x1b[J", end="")
                 lines = printer.table(replace(table, title=time.strftime("%H:%M:%S")), fold=False)
                 drawn = lines if sys.stdout.isatty() else 0
-            if ended or (rest is None and (as_json or output is not None)):
+            if ended or (rest is None and not to.on_screen):
                 break
             time.sleep(pause)
     finally:
         for sensor in every_one:
             sensor.close()
-    if as_json or output is not None:
+    if not to.on_screen:
         documents = [document(info, *one) for info, one in zip(infos, last, strict=True)]
-        printer.deliver(table, lambda: documents, as_json=as_json, output=output)
+        to.table(table, lambda: documents)
 
 
 def look(
@@ -109,7 +101,6 @@ def look(
 def document(
     info: DeviceInfo, now: Sample, running: Sequence[Process], held: Counter[str], looks: int
 ) -> dict[str, Any]:
-    """The same as plain data."""
     return {
         **picked(info, "index name power_limit_w sm_clock_max_hz memory_bytes"),
         **picked(now, "utilisation power_w sm_clock_hz memory_clock_hz temperature_c memory_used_bytes"),

@@ -96,10 +96,8 @@ def arguments_of(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def script(job: ClusterJob, options: tuple[str, ...] = ()) -> str:
-    """The batch script; `options` are further ones of sbatch, such as `--partition=gpu`.
-
-    Raises InputError for a word that is not an option.
-    """
+    """The batch script; `options` are further ones of sbatch, such as `--partition=gpu`. Raises InputError
+    for a word that is not an option."""
     for option in options:
         if not option.startswith("-") or "\n" in option:
             raise InputError(f"{option!r} is not an option of sbatch", hint="such as --partition=gpu")
@@ -122,10 +120,8 @@ def results(job: ClusterJob, number: str) -> str:
 
 
 def submit(text: str) -> str:
-    """Hand the script to sbatch; returns what it says.
-
-    Raises MachineError where there is no sbatch, RunError where it refuses.
-    """
+    """Hand the script to sbatch; returns what it says. Raises MachineError where there is no sbatch, RunError
+    where it refuses."""
     _require_sbatch()
     try:
         done = subprocess.run(
@@ -140,10 +136,8 @@ def submit(text: str) -> str:
 
 
 def follow(text: str) -> tuple[str, subprocess.Popen[str]]:
-    """Submit the script; the job's number, and a process that ends with its exit code (`sbatch --wait`).
-
-    The job goes on when nobody waits. Raises as `submit` does.
-    """
+    """Submit the script; the job's number, and a process that ends with its exit code (`sbatch --wait`). The
+    job goes on when nobody waits. Raises as `submit` does."""
     _require_sbatch()
     pipe, words = subprocess.PIPE, ["sbatch", "--wait", "--parsable"]
     process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True)

@@ -31,29 +31,16 @@ from gpuwise.stats.comparison import compare
 from gpuwise.stats.interval import ratio_of
 
 BATCH = "batch"
-ORDER = (
-    "layout",
-    "pooling",
-    "fold_norms",
-    "residual_dtype",
-    BATCH,
-    "attention",
-    "decode",
-    "graph",
-    "master_weights",
-    "overlap_grads",
-    "bucket",
-    "compile_scope",
-    "compiler",
-)
-
-ON_GPUS = frozenset({"pooling", "attention", "decode", "graph"})
-COMPILED = frozenset({"graph", "compile_scope", "compiler"})
+# Switches in the order of the search, and what a measurement must be for each to have an effect: on a GPU,
+# compiled, training or inference, and half: under autocast, or in FP8, which is bf16 between products.
 # Inference has its weights, and with them all between products, in 16 bits.
-TRAINING = frozenset({"master_weights", "residual_dtype"})
-# Training under autocast; in FP8 it is bf16 between products, and weights are cast for each anyway.
-HALF = frozenset({"fp16", "bf16", "fp8"})
-
+NEEDS: Mapping[str, str] = {
+    "layout": "", "pooling": "gpu", "fold_norms": "infer", "residual_dtype": "train half", BATCH: "",
+    "attention": "gpu", "decode": "gpu half", "graph": "gpu compiled", "master_weights": "train half",
+    "overlap_grads": "train", "bucket": "train", "compile_scope": "compiled", "compiler": "compiled",
+}  # fmt: skip
+# Weights are cast for each product in FP8 anyway, and fp32 is always channels-first.
+WITHOUT = {"fp8": "master_weights", "fp32": "layout"}
 # Of every workload that trains on several GPUs.
 EXCHANGE_SWITCHES = frozenset({"overlap_grads", "bucket"})
 
@@ -66,7 +53,9 @@ def axes(spec: WorkloadSpec, config: RunConfig, recipe: Recipe = "tuned") -> dic
     """
     alone = {*spec.switches, *(() if config.batch else (BATCH,))}
     heeded = alone if config.gpus == 1 else EXCHANGE_SWITCHES
-    half, gpu = config.precision in HALF, config.device == "cuda"
+    half, gpu = config.precision in ("fp16", "bf16", "fp8"), config.device == "cuda"
+    train = config.mode == "train"
+    holds = {"gpu": gpu, "compiled": config.compile, "train": train, "infer": not train, "half": half}
 
     def runs(name: str, word: str) -> bool:
         # gpuwise's kernels run on GPUs, the one of attention on 16 bits.
@@ -75,18 +64,10 @@ def axes(spec: WorkloadSpec, config: RunConfig, recipe: Recipe = "tuned") -> dic
             return False
         return not is_own_kernel or (gpu and (name != "attention" or half))
 
-    without_effect = {
-        *(ON_GPUS if not gpu else ()),
-        *(COMPILED if not config.compile else ()),
-        *(TRAINING | EXCHANGE_SWITCHES if config.mode != "train" else ("fold_norms",)),
-        *(TRAINING | {"decode"} if not half else ()),
-        *(("master_weights",) if config.precision == "fp8" else ()),
-        *(("layout",) if config.precision == "fp32" else ()),  # always channels-first
-    }
     return {
         name: tuple(word for word in choices().get(name, ()) if runs(name, word))
-        for name in ORDER
-        if name in heeded - without_effect
+        for name, needs in NEEDS.items()
+        if name in heeded and name != WITHOUT.get(config.precision) and all(map(holds.get, needs.split()))
     }
 
 

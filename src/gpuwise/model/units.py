@@ -13,7 +13,7 @@ import csv
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Literal, NamedTuple, Self
@@ -529,6 +529,13 @@ def visible(text: str) -> str:
     if not _INVISIBLE.search(text):
         return text
     return _INVISIBLE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def some(names: Iterable[str], most: int = 4) -> str:
+    """The first names, each once, and the number of the others."""
+    each = list(dict.fromkeys(names))
+    more = f" and {len(each) - most} more" if len(each) > most else ""
+    return ", ".join(each[:most]) + more
 
 
 def significant(value: float, digits: int = 3) -> Amount:

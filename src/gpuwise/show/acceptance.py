@@ -14,7 +14,7 @@ from gpuwise.judge.accept.judging import flapped, hottest, weak
 from gpuwise.model.result import Issue, Link
 from gpuwise.model.units import Amount, celsius, percent, whole
 from gpuwise.show.charts import Mark, Rows
-from gpuwise.show.page import Figure, Page, Section
+from gpuwise.show.page import Figure, Page, section
 from gpuwise.show.results import counted
 from gpuwise.show.table import Table, rate
 
@@ -160,13 +160,11 @@ def certificate(found: Acceptance | Fleet) -> Page:
             *(f"{file} was not read: {why}" for file, why in skipped),
         ),
         sections=(
-            Section(
-                id="cards", title="Verdict of each card", tables=(cards,), figures=(figure,) if drawn else ()
-            ),
-            Section(id="links", title="Verdict of each link", tables=(links, ports)),
-            Section(id="together", title="All GPUs together, and the host", tables=(common,)),
-            Section(id="reasons", title="Reasons", tables=(reasons,)),
-            Section(id="speeds", title="Measured speeds", tables=() if drawn else (speeds,)),
+            section("certificate", "cards", tables=(cards,), figures=(figure,) if drawn else ()),
+            section("certificate", "links", tables=(links, ports)),
+            section("certificate", "together", tables=(common,)),
+            section("certificate", "reasons", tables=(reasons,)),
+            section("certificate", "speeds", tables=() if drawn else (speeds,)),
         ),
         made_on=datetime.now(UTC).date().isoformat(),
     )
@@ -334,7 +332,6 @@ def hosts(found: Fleet) -> Table:
 
 
 def fleet_document(found: Fleet) -> dict[str, Any]:
-    """Everything, as plain data."""
     return {
         "passed": found.outcome == "pass",
         "outcome": found.outcome,

@@ -25,7 +25,7 @@ from gpuwise.predictor.card import MODULES
 from gpuwise.show.card import introduction, made_from_facts
 from gpuwise.show.charts import Mark, Rows, frontier, tradeoff
 from gpuwise.show.gpus import peak_value, quantity, short, side_by_side
-from gpuwise.show.page import Figure, Page, References, Section, said
+from gpuwise.show.page import Figure, Page, References, Section, said, section
 from gpuwise.show.prices import exact, hourly, million, offered
 from gpuwise.show.records import (
     COUNTS,
@@ -88,7 +88,6 @@ class Criterion:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The GPUs, the best first."""
         return tuple(sorted(self.figures, key=lambda one: self.figures[one].value, reverse=not self.less))
 
     def lead(self, other: str) -> float:
@@ -104,7 +103,6 @@ class Criterion:
 
     @property
     def winner(self) -> str | None:
-        """The best GPU where no other one is as good."""
         return self.order[0] if len(self.tied) == 1 else None
 
 
@@ -221,11 +219,7 @@ def article(given: Contest) -> Page:
     names, found = [short(spec) for spec in given.specs], criteria(given)
     sections = (
         _answer(given, found),
-        Section(
-            id="cards",
-            title="The cards",
-            text=tuple(line for spec in given.specs for line in introduction(spec, given.cited)),
-        ),
+        section("article", "cards", text=sum((introduction(spec, given.cited) for spec in given.specs), ())),
         _speed(given),
         _measured(given),
         _memory(given),
@@ -234,11 +228,7 @@ def article(given: Contest) -> Page:
         _several(given),
         _readers(given, found),
         _specifications(given),
-        Section(
-            id="method",
-            title="How this was made",
-            text=said("article", "method", forecast=given.cited.mark(FORECAST)),
-        ),
+        section("article", "method", text=said("article", "method", forecast=given.cited.mark(FORECAST))),
     )
     return Page(
         title=f"{', '.join(names[:-1])} or {names[-1]}: which GPU for deep learning?",
@@ -266,7 +256,6 @@ def comparison(given: Contest) -> Page:
 
 
 def criteria(given: Contest) -> dict[str, Criterion]:
-    """Every reason that the facts give, by its name."""
     figures: dict[str, dict[str, Amount]] = {}
     over = {}
     for name, every in {**_OVER, "purchase": DEEP}.items():
@@ -342,7 +331,7 @@ def _answer(given: Contest, found: Mapping[str, Criterion]) -> Section:
         ],
         never=[one for one in given.ids if not any(c.winner == one for c in found.values())],
     )  # fmt: skip
-    return Section(id="answer", title="The short answer", text=text)
+    return section("article", "answer", text=text)
 
 
 def _speed(given: Contest) -> Section:
@@ -385,7 +374,7 @@ def _speed(given: Contest) -> Section:
                     colour="predicted",
                 ))  # fmt: skip
     if not rows:
-        return Section(id="forecasts", title="Speed")
+        return section("article", "forecasts")
     decided = []
     for bound, kinds in waits.items():
         what, field = _DECIDES[bound]
@@ -415,8 +404,8 @@ def _speed(given: Contest) -> Section:
         caption=f"Speed{whose} over that of the {base_name} by kind of work, forecast with 80 % intervals "
         f"{cited}: above 1 is faster.",
     )
-    return Section(
-        id="forecasts", title="Speed",
+    return section(
+        "article", "forecasts",
         text=said("article", "speed", waits=decided, spans=spans, the=given.names, first=base_name,
                   part=lambda one: significant(one["ratio"], 2)),
         figures=(figure,) if drawn else (), tables=() if drawn else (table,),
@@ -452,18 +441,16 @@ def _measured(given: Contest, *, every_one: bool = False) -> Section:
         ((one, won, sum(one in same for same in shared)) for one in given.ids if (won := fastest.count(one))),
         key=lambda each: -each[1],
     )
-    text = said("article", "measured", ahead=ahead, the=given.names)
-    return Section(
-        id="performance",
-        title="Measured and published",
-        text=text,
+    return section(
+        "article",
+        "performance",
+        text=said("article", "measured", ahead=ahead, the=given.names),
         tables=(table(shared, "Answered for two cards or more"),),
         folded=(table(alone, "Answered for one card"),),
     )
 
 
 def _memory(given: Contest) -> Section:
-    """What fits, by parameters and by kind of work."""
     sized = grouped((size, spec.id) for spec in given.specs if (size := spec.memory_bytes))
     text = said(
         "article", "memory", weight_bytes=WEIGHT_BYTES, adam_bytes=ADAM_BYTES,
@@ -488,11 +475,10 @@ def _memory(given: Contest) -> Section:
                 f"a batch of {found.batch} takes about {gibibytes(needed)} by forecast{left}"
                 f"{f', {plan}' if kind.mode == 'train' else ''}."
             )
-    return Section(id="memory", title="Memory", text=text if sized else (), points=tuple(points))
+    return section("article", "memory", text=text if sized else (), points=tuple(points))
 
 
 def _power(given: Contest) -> Section:
-    """Forecast items per joule, and the measured ones."""
     rows = []
     for kind in given.common(KINDS):
         each = {given.name(one): given.forecast(kind, one) for one in given.able(DEEP)}
@@ -522,7 +508,7 @@ def _power(given: Contest) -> Section:
     text = said(
         "article", "power", energy=criteria(given).get("energy"), the=given.names, because=given.because
     )
-    return Section(id="power", title="Power", text=text if rows or measured else (), tables=tables)
+    return section("article", "power", text=text if rows or measured else (), tables=tables)
 
 
 def _price(given: Contest) -> Section:
@@ -568,7 +554,7 @@ def _price(given: Contest) -> Section:
             caption="Rent against mean speed over the kinds of work that all of these can do; the line joins "
             "the cards that no other one beats on both.",
         ))  # fmt: skip
-    return Section(id="prices", title="Price", text=text, figures=tuple(figures), tables=tuple(tables))
+    return section("article", "prices", text=text, figures=tuple(figures), tables=tuple(tables))
 
 
 def _several(given: Contest) -> Section:
@@ -595,7 +581,7 @@ def _several(given: Contest) -> Section:
     # The table of every kind stands behind the drawing of one.
     figures = tuple(replace(one, table=every_kind) for one in found if rows)
     folded = () if figures else (every_kind,)
-    return Section(id="several", title="On several GPUs", figures=figures, folded=folded)
+    return section("article", "several", figures=figures, folded=folded)
 
 
 def _readers(given: Contest, found: Mapping[str, Criterion]) -> Section:
@@ -611,10 +597,9 @@ def _readers(given: Contest, found: Mapping[str, Criterion]) -> Section:
     ]
     points = said("article", "choice", found=found, the=given.names, because=given.because)
     table = Table.of(rows, title="Decision table")
-    return Section(id="choice", title="Who should take which", points=points, tables=(table,))
+    return section("article", "choice", points=points, tables=(table,))
 
 
 def _specifications(given: Contest) -> Section:
     """Every field that a card states, each row with its sources."""
-    table = side_by_side(given.specs, given.cited)
-    return Section(id="specifications", title="Specifications", folded=(table,))
+    return section("article", "specifications", folded=(side_by_side(given.specs, given.cited),))

@@ -79,7 +79,6 @@ def _first(names: Sequence[str]) -> str:
 
 
 def document(audits: Sequence[Audit]) -> list[dict[str, Any]]:
-    """The audits as plain data."""
     return [asdict(audit) for audit in audits]
 
 

@@ -16,7 +16,7 @@ from gpuwise.model.result import Record
 from gpuwise.model.units import gibibytes, whole
 from gpuwise.show.choice import uses as use_table
 from gpuwise.show.gpus import gaps, nearest, peak_value, ranking, shown, sourced
-from gpuwise.show.page import Page, References, Section, said
+from gpuwise.show.page import Page, References, Section, said, section
 from gpuwise.show.prices import exact, history, hourly, million, offered, rent
 from gpuwise.show.records import COUNTS, DEEP, FORECAST, KINDS, SCALED, listing, of_kind
 from gpuwise.show.roofline import roofline, stated_roofs
@@ -67,22 +67,15 @@ def card(given: Card) -> Page:
     known = (listing(given.speeds, cited, most=LISTED),) if given.speeds else ()
     unknown = "No speed of it was measured here, or published by a source that passes the checks."
     sections = (
-        Section(id="for-whom", title="For whom it is", tables=suited),
+        section("card", "for-whom", tables=suited),
         uses(given),
         roofs(given),
         by_batch(given),
         several(given),
-        Section(
-            id="speeds", title="Measured and published speeds", text=() if known else (unknown,), tables=known
-        ),
+        section("card", "speeds", text=() if known else (unknown,), tables=known),
         price(given),
         standing(spec),
-        Section(
-            id="specification",
-            title="Specification",
-            text=("Peaks are dense unless they say sparse.",),
-            tables=(Table.of(every, numeric=frozenset(), notes=gaps(spec)),),
-        ),
+        section("card", "specification", tables=(Table.of(every, numeric=frozenset(), notes=gaps(spec)),)),
     )
     return Page(
         title=spec.name, subtitle=made_from_facts(given.today), summary=answer, sections=sections,
@@ -153,9 +146,7 @@ def uses(given: Card) -> Section:
         "median on-demand offer",
         "each row can be measured on the card: gpuwise bench WORKLOAD --mode MODE --precision PRECISION",
     )
-    text = "What one card reaches at its best batch, and what bounds most of a step."
-    tables = (Table.of(rows, notes=notes),)
-    return Section(id="uses", title="What it is good for", lead=text, tables=tables)
+    return section("card", "uses", tables=(Table.of(rows, notes=notes),))
 
 
 def roofs(given: Card) -> Section:
@@ -165,21 +156,14 @@ def roofs(given: Card) -> Section:
     more = [r for r in given.forecasts if r.gpus == 1 and r.question.label(*HOW) not in done]
     wanted = {str(r.question.precision) for r in (*known, *more)}
     found = roofline((*known, *more), stated_roofs(given.spec, sorted(wanted)), given.spec.name)
-    text = (
-        "Left of the bend the memory is the limit, right of it the matrix units: a point at its roof leaves "
-        "nothing to gain. Roofs are the dense peaks and the bandwidth of the data sheet."
-    )
-    figures = (found,) if found else ()
-    return Section(id="roofline", title="Distance to the limits", lead=text, figures=figures)
+    return section("card", "roofline", figures=(found,) if found else ())
 
 
 def by_batch(given: Card) -> Section:
     """A chart for each work of which several batches are known."""
     drawn = {(r.question.workload, r.question.mode) for r in given.by_batch}
     alike = [r for r in given.speeds if (r.question.workload, r.question.mode) in drawn and r.raw]
-    text = "A batch that fills the GPU is faster by the item; one item at a time is sooner done."
-    figures = tuple(over_batches((*alike, *given.by_batch)))
-    return Section(id="batches", title="Speed against batch", lead=text, figures=figures, paired=True)
+    return section("card", "batches", figures=tuple(over_batches((*alike, *given.by_batch))), paired=True)
 
 
 def several(given: Card) -> Section:
@@ -190,16 +174,15 @@ def several(given: Card) -> Section:
     forecast = curves(replace(p, source=FORECAST) for p in scaled if p is not None)
     figures, tables = curves_shown((*known, *forecast), given.cited)
     text = ("GPUs of one machine, each with the best batch that fits.",) * bool(figures)
-    return Section(id="several", title="On 1 to 8 GPUs", text=text, figures=figures, tables=tables)
+    return section("card", "several", text=text, figures=figures, tables=tables)
 
 
 def price(given: Card) -> Section:
     """Dated offers of exactly this variant, and its rents by month."""
     tables = offered(given.offers, [given.spec], given.today, given.cited)
     figures = history(given.months, given.spec.name)
-    if not tables and not figures:
-        return Section(id="price", title="Price", text=("No dated offer of exactly this variant is known.",))
-    return Section(id="price", title="Price", figures=figures, tables=tables)
+    none = () if tables or figures else ("No dated offer of exactly this variant is known.",)
+    return section("card", "price", text=none, figures=figures, tables=tables)
 
 
 def standing(spec: GpuSpec) -> Section:
@@ -212,4 +195,4 @@ def standing(spec: GpuSpec) -> Section:
     )
     near = nearest(spec) if ranks else ()
     code = "\n".join(f"gpuwise compare {spec.id} {other.id} --article -o article.html" for other in near)
-    return Section(id="standing", title="Where it stands", tables=(table,), code=code)
+    return section("card", "standing", tables=(table,), code=code)

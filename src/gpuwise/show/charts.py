@@ -276,10 +276,8 @@ Roof = tuple[str, float, float]  # (precision, operations a second, bytes a seco
 
 
 def roofline(points: Sequence[RoofPoint], roofs: Sequence[Roof], forecasts: Sequence[RoofPoint] = ()) -> Plot:
-    """Points under their roofs, forecasts hollow; the fastest point of each name carries it.
-
-    roof(x) = min(compute limit, x * memory limit): Williams, Waterman and Patterson, 2009.
-    """
+    """Points under their roofs, forecasts hollow; the fastest point of each name carries it. roof(x) =
+    min(compute limit, x * memory limit): Williams, Waterman and Patterson, 2009."""
     # The axes hold every point and every ridge, where a roof turns from memory to compute.
     every = [*points, *forecasts]
     across = [point[2] for point in every] + [compute / memory for _, compute, memory in roofs]

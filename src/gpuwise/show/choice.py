@@ -17,7 +17,7 @@ from gpuwise.judge.choose.answer import question, taken_as_asked
 from gpuwise.judge.choose.phrases import obtained
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
-from gpuwise.model.units import Amount, brief, percent, seconds, significant, usd
+from gpuwise.model.units import Amount, brief, percent, seconds, significant, some, usd
 from gpuwise.show.table import Table, old_prices, span
 
 if TYPE_CHECKING:
@@ -82,18 +82,17 @@ def table(
     # Without an amount of work the cost of an item is the cost.
     left = {"memory free", "pays from", *([each] if need.items is not None or by_hour else [])}
     left |= set() if need.goal == "energy" else {"energy"}
-    # A terminal of 100 columns holds what decides; files hold all.
-    columns = [name for name in rows[0] if wide or name not in left]
-    return Table(
+    made = Table.of(
+        rows,
         title=f"{question(need)}, prices of {found.prices_on or found.made_on}",
         before=(*changed, *said(found)),
-        columns=tuple(columns),
-        rows=tuple(tuple(row[name] for name in columns) for row in rows),
-        numeric=frozenset(columns) - {"GPUs", "from", "known by"},
+        numeric=frozenset(rows[0]) - {"GPUs", "from", "known by"},
         notes=tuple(_notes(found, shown, why=why)),
         dim=frozenset(place for place, option in enumerate(shown) if _is_old(found, option)),
         spare=frozenset({"price", "known by"}),
-    ).without_empty_columns()
+    )
+    # A terminal of 100 columns holds what decides; files hold all.
+    return made if wide else made.without(left)
 
 
 # Of advice, what is said without --why.
@@ -215,16 +214,14 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
         lines.append(_order_of_unpriced(found))
     apart = [gpu for gpu, why in found.rejected.items() if why.code == "unproven"]
     if apart:
-        more = f" and {len(apart) - _APART} more" if len(apart) > _APART else ""
-        names = ", ".join(apart[:_APART])
-        lines.append(f"cannot rank, known by their data sheets only: {names}{more}")
+        lines.append(f"cannot rank, known by their data sheets only: {some(apart, _APART)}")
     if found.rejected:
         # Two GPUs have the same reason where only their names in it differ.
         left = found.rejected.items()
         reasons = (why.code or why.detail.replace(gpu, "").split(":")[0] for gpu, why in left)
-        some = "; ".join(f"{count} x {kind.strip()}" for kind, count in Counter(reasons).most_common(4))
+        kinds = "; ".join(f"{count} x {kind.strip()}" for kind, count in Counter(reasons).most_common(4))
         number = len(found.rejected)
-        lines.append(f"{number} {'GPU is' if number == 1 else 'GPUs are'} left out ({some})")
+        lines.append(f"{number} {'GPU is' if number == 1 else 'GPUs are'} left out ({kinds})")
     if any(o.outlay_usd for o in shown) or why or found.need.assumptions != Assumptions():
         lines.append(assumed(found.need.assumptions, service=found.need.period_s is not None))
     if not why:

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from gpuwise.model.result import Comparison, Result
-from gpuwise.model.units import times
+from gpuwise.model.units import some, times
 from gpuwise.show.charts import Mark, Rows
-from gpuwise.show.results import measured_speed, some
+from gpuwise.show.results import measured_speed
 from gpuwise.show.table import Table
 from gpuwise.stats.comparison import unpaired
 
@@ -43,7 +43,6 @@ def comparisons(baseline: Result, found: Found, names: Sequence[str]) -> Table:
 
 
 def row(c: Comparison, prefix: str = "") -> dict[str, str]:
-    """The cells of one pair by their columns."""
     return {
         "measurement": prefix + c.a.config.label("batch"),
         "baseline": measured_speed(c.a),

@@ -41,6 +41,12 @@ def short(spec: GpuSpec) -> str:
 
 
 @cache
+def products() -> Mapping[str, str]:
+    """GPU of the catalog -> its name: the id stands in addresses, people know the product."""
+    return {spec.id: short(spec) for spec in all_gpus()}
+
+
+@cache
 def _short(name: str, vendor: str) -> str:
     found = name.removeprefix(vendor).removeprefix("GeForce ").removeprefix("Instinct ")
     return found if any(mentions(found)) else name

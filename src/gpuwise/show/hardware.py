@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
@@ -16,11 +16,11 @@ from gpuwise.facts import catalog, prices
 from gpuwise.model.gpu import Offer
 from gpuwise.model.question import HOW, WORK
 from gpuwise.model.result import Measurement, Record, Result, Telemetry, firsts, grouped, records_of
-from gpuwise.model.units import Amount, percent, significant, usd, watts, whole
+from gpuwise.model.units import Amount, percent, significant, some, usd, watts, whole
 from gpuwise.show.charts import Bands, Mark, Part, Rows
-from gpuwise.show.page import Figure, References, Section, said
+from gpuwise.show.page import Figure, References, Section, said, section
 from gpuwise.show.prices import MILLION, exact, million
-from gpuwise.show.results import by_work, codes, counted, environment, fix, slowest, some
+from gpuwise.show.results import by_work, codes, counted, environment, fix, slowest
 from gpuwise.show.roofline import measured_roofs, roofline
 from gpuwise.show.table import Table, per_joule, rate, speed
 
@@ -54,22 +54,18 @@ class ReportInput:
 
     @property
     def limits(self) -> tuple[Record, ...]:
-        """Measured limits of the hardware."""
         return tuple(r for r in self.every if r.question.mode == "limit" and r.throughput is not None)
 
     @property
     def sensed(self) -> tuple[Telemetry, ...]:
-        """What sensors said, where they said anything."""
         return tuple(t for r in self.every if (t := raw(r).telemetry) is not None and t.samples)
 
     @property
     def devices(self) -> tuple[str, ...]:
-        """Names of the devices, each once."""
         return tuple(dict.fromkeys(result.environment.device for result in self.results))
 
     @property
     def gpu_ids(self) -> tuple[str, ...]:
-        """Catalog entries of the devices, each once."""
         ids = (result.environment.gpu_id for result in self.results)
         return tuple(dict.fromkeys(gpu_id for gpu_id in ids if gpu_id))
 
@@ -116,14 +112,9 @@ def limits(given: ReportInput) -> Section:
         title="Measured limits",
         notes=("dense peak: share of the data sheet's",) if any(raw(row).mfu for row in given.limits) else (),
     )
-    text = (
-        "A point on its roof uses all of the nearer limit; the roofs are the most that the device reached in "
-        f"{'any of the sessions' if len(given.results) > 1 else 'the same session'}, not the data sheet."
-    )
-    return Section(
-        id="limits", title="Distance to the limits", text=(text,) if figures else (),
-        figures=tuple(figures), tables=(table,),
-    )  # fmt: skip
+    sessions = "any of the sessions" if len(given.results) > 1 else "the same session"
+    made = section("report", "limits", facts={"sessions": sessions}, figures=tuple(figures), tables=(table,))
+    return made if figures else replace(made, text=())  # without roofs the lead would speak of nothing
 
 
 def kernels(given: ReportInput) -> Section:
@@ -132,9 +123,8 @@ def kernels(given: ReportInput) -> Section:
     ordered = sorted(profiled, key=lambda row: -row.value)
     best = firsts(((row.question.label(*HOW), row.question.precision or "?"), row) for row in ordered)
     parts = [(row, shares(row)) for row in profiled if any(row is one for one in best.values())]
-    title = "Where the time goes"
     if not parts:
-        return Section(id="kernels", title=title)
+        return section("report", "kernels")
     kinds = [kind for kind in KINDS if any(each.get(kind) for _, each in parts)]
     table = Table.of(
         (
@@ -162,13 +152,9 @@ def kernels(given: ReportInput) -> Section:
         table=table,
         caption=f"Kernel time of a step by kind, the fastest configuration of each precision{some}.",
     )
-    text = (
-        "From up to ten steps under torch's profiler, after everything was timed. A step may also wait, "
-        "for the host or for input: that is in what bounds it."
-    )
-    if len(parts) == 1:  # one bar says nothing that its row does not
-        return Section(id="kernels", title=title, lead=text, tables=(table,))
-    return Section(id="kernels", title=title, lead=text, figures=(figure,))
+    # One bar says nothing that its row does not.
+    shown = {"tables": (table,)} if len(parts) == 1 else {"figures": (figure,)}
+    return section("report", "kernels", **shown)
 
 
 def shares(row: Record) -> Mapping[str, float]:
@@ -183,11 +169,10 @@ def shares(row: Record) -> Mapping[str, float]:
 
 def energy(given: ReportInput, cited: References) -> Section:
     """Items per joule, and what a million items take of energy and of rent."""
-    title = "Energy and cost of an item"
     rents = {gpu_id: exact(given.offers, gpu_id) for gpu_id in given.gpu_ids}
     spreads = {gpu_id: prices.usual(offers, "on-demand", given.today) for gpu_id, offers in rents.items()}
     if not any(row.items_per_joule for row in given.speeds) and not any(rents.values()):
-        return Section(id="energy", title=title)
+        return section("report", "energy")
     # A device is half of a machine that trains: readers multiply its figure by their bill.
     lines = ["Energy is of the device alone: host, cooling and idle time come on top."]
     named = {spec.id: spec.name for spec in catalog.all_gpus()}
@@ -229,18 +214,14 @@ def energy(given: ReportInput, cited: References) -> Section:
     chosen = tuple(mark for mark in drawn if mark.group in often)
     caption = "Items per joule of the device alone, the most efficient configuration of each precision."
     figures = (Figure(table=table, caption=caption, charts=(Rows(marks=chosen),)),) if chosen else ()
-    return Section(
-        id="energy", title=title, text=tuple(lines), figures=figures, tables=() if figures else (table,)
-    )
+    tables = () if figures else (table,)
+    return section("report", "energy", text=tuple(lines), figures=figures, tables=tables)
 
 
 def machine(given: ReportInput) -> Section:
     """The health of each session in a list; folded what all found, and what differs between them."""
     points = said("report", "machine", results=given.results, watts=watts, **sensed(given))
-    title = "Machine and its health"
-    return Section(
-        id="machine", title=title, points=tuple(dict.fromkeys(points)), folded=_environments(given)
-    )
+    return section("report", "machine", points=tuple(dict.fromkeys(points)), folded=_environments(given))
 
 
 def sensed(given: ReportInput) -> dict[str, Any]:
@@ -294,7 +275,7 @@ def cautions(given: ReportInput) -> Section:
     each = grouped(((issue.code, issue.detail), name) for name, issue in every)
     if not every:
         none = f"None: no measurement of {counted(len(given.every), 'measurement')} has one."
-        return Section(id="cautions", title="Cautions", text=(none,))
+        return section("report", "cautions", text=(none,))
     summed = Table.of(
         {"caution": code, "times": whole(len(of)), "of": some(of), "next step": step}
         for (code, step), of in sorted(kinds.items())
@@ -303,11 +284,11 @@ def cautions(given: ReportInput) -> Section:
         {"caution": code, "of": ", ".join(dict.fromkeys(of)), "what": detail}
         for (code, detail), of in sorted(each.items())
     )
-    return Section(id="cautions", title="Cautions", tables=(summed,), folded=(full,))
+    return section("report", "cautions", tables=(summed,), folded=(full,))
 
 
 def reproduce(given: ReportInput) -> Section:
     """The command of each session, and what checks whether the figures reproduce."""
     every = (words for r in given.results for words in (r.command, *(c.command for c in r.resumed)))
     code = "\n".join(dict.fromkeys(words for words in every if words))
-    return Section(id="reproduce", title="How to reproduce", text=said("report", "reproduce"), code=code)
+    return section("report", "reproduce", text=said("report", "reproduce"), code=code)

@@ -56,7 +56,6 @@ def screen(
 
 
 def checks(found: Sequence[Check]) -> Table:
-    """One row a check of the machine, with its one fix."""
     return Table(
         columns=("", "check", "found", "fix"),
         rows=tuple((SIGNS[c.status], c.name, c.detail, c.fix or "") for c in found),
@@ -64,10 +63,8 @@ def checks(found: Sequence[Check]) -> Table:
 
 
 def listing(specs: Sequence[WorkloadSpec], installed: Sequence[str] = ()) -> Table:
-    """One row a workload, with what one item costs; the same task side by side, limits last.
-
-    `installed` are names that other packages offer, which are not loaded to be listed.
-    """
+    """One row a workload, with what one item costs; the same task side by side, limits last. `installed` are
+    names that other packages offer, which are not loaded to be listed."""
     notes = ["measure one: gpuwise bench resnet50; a file of yours: gpuwise bench ./my_model.py"]
     notes += [f"from installed packages: {', '.join(installed)}"] if installed else []
     rows = []

@@ -195,7 +195,6 @@ def table(found: Sequence[Entry]) -> Table:
 
 
 def document(found: Sequence[Entry]) -> list[dict[str, Any]]:
-    """The same as plain data."""
     return [
         {
             "gpu_id": e.spec.id, "name": e.spec.name, "class": e.kind, "count": e.record.gpus,

@@ -7,9 +7,12 @@ the templates. Text may cite sources as `[3]`, by their place in `sources`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cache
+from importlib.resources import files
+from types import MappingProxyType
 from typing import Any
 
 from gpuwise.model.gpu import Source
@@ -59,6 +62,15 @@ class Section:
         )
 
 
+_SECTIONS = tomllib.loads(files("gpuwise.show").joinpath("sections.toml").read_text("utf-8"))
+
+
+def section(of: str, id: str, *, facts: Mapping[str, str] = MappingProxyType({}), **parts: Any) -> Section:
+    """A section of a kind of page with its title and lead, in which `facts` stand (`sections.toml`)."""
+    words = _SECTIONS[of][id]
+    return Section(id=id, title=words["title"], lead=words.get("lead", "").format(**facts), **parts)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headline:
     """A number of the first screen."""
@@ -102,7 +114,6 @@ class References:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """All that were cited, the first as [1]."""
         return tuple(self._numbers)
 
 

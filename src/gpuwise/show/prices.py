@@ -39,10 +39,8 @@ def listing(
     offers: Sequence[Offer], changes: Sequence[Change], *, title: str, today: date, top: int | None = None,
     compact: bool = False,
 ) -> Table:  # fmt: skip
-    """One row an offer, as ordered; `top` limits the rows shown, the notes speak of all of them.
-
-    `compact` fits a narrow terminal: fewer columns, without instance, source and note.
-    """
+    """One row an offer, as ordered; `top` limits the rows shown, the notes speak of all of them. `compact`
+    fits a narrow terminal: fewer columns, without instance, source and note."""
     shown = offers[:top] if top else offers
     notes = [*(_mark_notes([offer.gpu_ids for offer in shown]) if compact else ())]
     notes += [*_freshness(offers, today), *_moves(changes)]
@@ -115,7 +113,6 @@ def document(
 def overview_document(
     lines: Sequence[Line], *, today: date, skipped: Sequence[Skipped] = ()
 ) -> dict[str, Any]:
-    """The overview as plain data."""
     return {
         "as_of": today.isoformat(),
         "gpus": [asdict(line) for line in lines],
@@ -135,7 +132,6 @@ def skipped_lines(skipped: Sequence[Skipped], most: int = 10) -> tuple[str, ...]
 
 
 def update_lines(done: Update) -> tuple[str, ...]:
-    """What an update fetched, where it is kept, and what it left out."""
     parts = ", ".join(f"{count:,} {reason}" for reason, count in sorted(done.left_out.items()))
     return (
         f"{done.offers:,} offers from {', '.join(done.providers)}; seen on {done.seen_on}",
@@ -146,7 +142,6 @@ def update_lines(done: Update) -> tuple[str, ...]:
 
 
 def update_document(done: Update) -> dict[str, Any]:
-    """An update as plain data."""
     return {
         **picked(done, "seen_on offers"), "path": str(done.path), "left_out": dict(done.left_out),
         "providers": list(done.providers), "silent_providers": list(done.silent),
@@ -289,10 +284,8 @@ def exact(offers: Sequence[Offer], gpu_id: str) -> tuple[Offer, ...]:
 
 
 def hourly(offers: Sequence[Offer], gpu_id: str, today: date) -> float | None:
-    """Median on-demand rent of one GPU for an hour, in USD, of fresh offers; None without one.
-
-    As in a choice, nothing is ranked by an old rent.
-    """
+    """Median on-demand rent of one GPU for an hour, in USD, of fresh offers; None without one. As in a
+    choice, nothing is ranked by an old rent."""
     found = prices.spread(exact(offers, gpu_id), "on-demand", today)
     return None if found is None else found.median
 

@@ -159,7 +159,6 @@ def workloads(measured: Mapping[str, int], published: Mapping[str, int]) -> Tabl
 
 
 def measured_document(row: Record) -> dict[str, Any]:
-    """One measurement as plain data."""
     asked, raw = row.question, row.raw
     return {
         "result": row.session,

@@ -18,7 +18,7 @@ from gpuwise.show import hardware, serving
 from gpuwise.show import results as tables
 from gpuwise.show.charts import Mark, Rows
 from gpuwise.show.hardware import ReportInput, raw
-from gpuwise.show.page import Figure, Headline, Page, References, Section, said
+from gpuwise.show.page import Figure, Headline, Page, References, Section, said, section
 from gpuwise.show.results import by_work, counted, over_sessions, settings, speed_marks
 from gpuwise.show.scaling import over_batches, shown
 from gpuwise.show.table import Table, amount, rate, speed
@@ -227,12 +227,9 @@ def throughput(given: ReportInput, lead: Figure | None = None) -> Section:
         ),
         title="Not completed",
     )
-    text = (
-        "Items per second with the 95 % interval of the step times; of several sessions the middle one, "
-        "between the slowest and the fastest."
+    return section(
+        "report", "throughput", figures=tuple(figures), tables=(_table(title, rest, given), failed)
     )
-    tables = (_table(title, rest, given), failed)
-    return Section(id="throughput", title="Throughput", lead=text, figures=tuple(figures), tables=tables)
 
 
 def _table(title: str, rows: Sequence[Record], given: ReportInput) -> Table:
@@ -289,9 +286,7 @@ def speedups(given: ReportInput) -> Section:
     if reduced:
         caption = "What a reduced precision gains over real fp32, TF32 off"
         figures.append(_gains(reduced, "speed over fp32", caption))
-    text = "Each ratio is of two measurements of one session that differ in nothing else."
-    title = "Compile and mixed precision"
-    return Section(id="speed-ups", title=title, lead=text, figures=tuple(figures))
+    return section("report", "speed-ups", figures=tuple(figures))
 
 
 def _gains(pairs: Sequence[Pair], title: str, caption: str) -> Figure:
@@ -336,9 +331,9 @@ def scaling(given: ReportInput, cited: References) -> Section:
     measured = {row.question.workload for row in given.speeds}
     known = [row for row in given.published if row.question.workload in measured]
     figures, tables = shown(stats.curves((*given.speeds, *known)), cited)
-    return Section(
-        id="scaling",
-        title="Scaling",
+    return section(
+        "report",
+        "scaling",
         text=tuple(line for table in tables for line in table.before),
         figures=(*by_batch[:CURVES], *figures),
         tables=tuple(replace(table, before=()) for table in tables),
@@ -358,9 +353,8 @@ def against(given: ReportInput, cited: References) -> Section:
         forecast = given.predicted.get((row.gpu_id, row.question.key()))
         if forecast is not None and forecast.throughput is not None:
             found.append((row, forecast, "gpuwise predict"))
-    title = "Against published and predicted"
     if not found:
-        return Section(id="against", title=title)
+        return section("report", "against")
     rows, marks, inside = [], [], []
     for row, other, where in found:
         theirs, ratio = other.throughput, ratio_between(other, row, ignoring=_OTHERS)
@@ -390,11 +384,6 @@ def against(given: ReportInput, cited: References) -> Section:
     kept = sorted(marks, key=lambda mark: -max(mark.value, 1 / mark.value))[: 2 * FEW]
     some = f", the {len(kept)} farthest apart of {len(marks)}" if len(kept) < len(marks) else ""
     holds = f" {sum(inside)} of {len(inside)} predicted intervals hold the measurement." if inside else ""
-    text = (
-        "Measured here over what others published of this GPU (same network, mode, precision, "
-        "compilation and number of GPUs) or over the prediction; above 1 the measurement is faster. "
-        "Software, batch and scripts differ between sources, so a distance is a question, not a fault."
-    )
     figure = Figure(
         charts=(Rows(
             marks=tuple(sorted(kept, key=lambda mark: mark.group)), ratio=True, title="measured over other",
@@ -402,7 +391,7 @@ def against(given: ReportInput, cited: References) -> Section:
         table=Table.of(rows, title="Measured against others"),
         caption=f"Measured over other speeds, {len(found)} pairs{some}.{holds}",
     )  # fmt: skip
-    return Section(id="against", title=title, text=(text,), figures=(figure,))
+    return section("report", "against", figures=(figure,))
 
 
 def matches(row: Record, other: Record) -> bool:

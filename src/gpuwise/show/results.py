@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING
 
 from gpuwise.model.question import HOW, WORK, Environment
 from gpuwise.model.result import Issue, Measurement, Record, Result, grouped, records_of
-from gpuwise.model.units import Amount, gibibytes, percent, seconds, significant, watts, whole
+from gpuwise.model.units import Amount, gibibytes, percent, seconds, significant, some, watts, whole
 from gpuwise.show.table import Table, amount, per_joule, rate, speed, unit
 
 if TYPE_CHECKING:
     from gpuwise.show.charts import Mark
 
-# Names that a list says before it counts the rest.
-NAMED = 4
+
 # Cells of a terminal that the longest bar takes.
 BAR = 32
 # Of a kernel's name at most.
@@ -33,20 +32,12 @@ _OWN = frozenset({"order", "repeated", "linear", "halves"})
 
 
 def measured_speed(m: Measurement) -> str:
-    """Of one measurement."""
     return speed(m.throughput, m.item, m.status)
 
 
 def counted(number: int, noun: str) -> str:
     """`1 result`, `3 results`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def some(names: Sequence[str]) -> str:
-    """The first names and the number of the others."""
-    each = list(dict.fromkeys(names))
-    more = f" and {len(each) - NAMED} more" if len(each) > NAMED else ""
-    return ", ".join(each[:NAMED]) + more
 
 
 def codes(issues: Iterable[Issue]) -> str:
@@ -125,11 +116,14 @@ def headline(result: Result) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def notes(result: Result) -> tuple[str, ...]:
-    """Every distinct issue and error of a result, in words, and the source of a published one.
+def session_name(result: Result) -> str:
+    """`NVIDIA H200, 2026-11-23 13:21 UTC`."""
+    return f"{result.environment.device}, {result.created_at[:16].replace('T', ' ')} UTC"
 
-    Issues that differ in their numbers only stand together: `median clock 1545 to 1620 MHz`.
-    """
+
+def notes(result: Result) -> tuple[str, ...]:
+    """Every distinct issue and error of a result, in words, and the source of a published one. Issues that
+    differ in their numbers only stand together: `median clock 1545 to 1620 MHz`."""
     # A suite of two hundred rows would repeat each sentence for every one.
     alike: dict[str, list[tuple[int, str]]] = {}
     for number, m in enumerate(result.measurements):
@@ -287,10 +281,8 @@ def slowest(m: Measurement, most: int) -> str:
 
 
 def called(name: str) -> str:
-    """A kernel's name without what surrounds it: return type, namespaces, arguments.
-
-    Of torch's elementwise kernels the name says nothing and the first argument of their template all.
-    """
+    """A kernel's name without what surrounds it: return type, namespaces, arguments. Of torch's elementwise
+    kernels the name says nothing and the first argument of their template all."""
     # Profilers print whole C++ signatures; two hundred characters tell no more than the name.
     plain = name.removeprefix("void ").replace("(anonymous namespace)::", "").replace("at::native::", "")
     inside = _ELEMENTWISE.search(plain)

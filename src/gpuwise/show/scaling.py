@@ -34,13 +34,10 @@ _MEANS = {
 
 
 def scaling(result: Result) -> Table | None:
-    """Every series of a result; None where nothing was measured on one GPU and on several."""
-    found = series(result.measurements)
-    return table(result, found) if found else None
-
-
-def table(result: Result, found: Sequence[Series]) -> Table:
-    """The series that were found in a result, a row for each number of GPUs."""
+    """Every series of a result, a row for each number of GPUs; None where nothing was measured on one GPU and
+    on several."""
+    if not (found := series(result.measurements)):
+        return None
     rows = []
     for each in found:
         rows.append(_cells(each.one, each.one, None))

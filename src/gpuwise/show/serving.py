@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from gpuwise.model.result import Interval, Measurement, Quantiles, Result
 from gpuwise.model.units import Amount, percent, seconds, significant, watts, whole
+from gpuwise.show import page
 from gpuwise.show.charts import Plot, tradeoff
 from gpuwise.show.page import Figure, Section
 from gpuwise.show.results import bar, headline, notes
@@ -116,7 +117,7 @@ def section(results: Sequence[Result]) -> Section:
         Figure(table=shown, caption=caption, charts=(drawn,)) for shown, drawn in loaded if drawn is not None
     )
     alone = tuple(shown for shown, drawn in loaded if drawn is None)
-    return Section(id="load", title="Under load", figures=figures, tables=alone)
+    return page.section("report", "load", figures=figures, tables=alone)
 
 
 def _rate(found: Interval | None, items: str) -> str:

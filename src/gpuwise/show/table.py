@@ -151,10 +151,8 @@ def comma_separated(table: Table) -> str:
 
 
 def parquet(table: Table) -> bytes:
-    """The columns of `comma_separated` as Parquet, numbers as doubles and what is not known as null.
-
-    Raises MachineError where pyarrow is missing.
-    """
+    """The columns of `comma_separated` as Parquet, numbers as doubles and what is not known as null. Raises
+    MachineError where pyarrow is missing."""
     arrow, files = parquet_library()
     columns = {
         # A column of a query without rows has no type to be read from.
@@ -429,10 +427,8 @@ def spread(interval: Interval) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Answer(Generic[T]):
-    """The answer of a job, and the same as table, chart and plain data, each made on first use.
-
-    Python's prompt shows the table, a notebook the chart too.
-    """
+    """The answer of a job, and the same as table, chart and plain data, each made on first use. Python's
+    prompt shows the table, a notebook the chart too."""
 
     value: T
     records: tuple[Record, ...] = ()  # Speeds in the answer, predicted or measured

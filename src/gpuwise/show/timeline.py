@@ -11,8 +11,8 @@ from gpuwise.model.result import Measurement, Result, Telemetry
 from gpuwise.model.units import Amount, celsius, percent, seconds, watts, whole
 from gpuwise.show.charts import Bands, Part, Plot, Point, Series, linear
 from gpuwise.show.hardware import ReportInput
-from gpuwise.show.page import Figure, Section
-from gpuwise.show.results import counted
+from gpuwise.show.page import Figure, Section, section
+from gpuwise.show.results import counted, session_name
 from gpuwise.show.table import Table
 
 # Sessions that have a chart each; more are drawn in one, a row each, the longest of them.
@@ -27,15 +27,10 @@ CLOCKS = {"full clock": 1.0, "held down at times": 0.75, "held down": 0.5, "unkn
 def timeline(given: ReportInput) -> Section:
     """At what power and clock each measurement ran: a chart a session, of many sessions a row for each."""
     sessions = sorted((r for r in given.results if _timed(r)), key=lambda r: r.created_at)
-    text = (
-        "Timed windows end to end, without the searching, compiling and cooling between them. A clock "
-        "is held down when the device says so: by its power limit, its temperature, or its owner."
-    )
-    title = "Telemetry over time"
     if len(sessions) <= DETAILED:
-        return Section(id="timeline", title=title, lead=text, figures=tuple(map(session, sessions)))
+        return section("report", "timeline", figures=tuple(map(session, sessions)))
     folded = tuple(map(_telemetry, sessions))
-    return Section(id="timeline", title=title, lead=text, figures=(overview(sessions),), folded=folded)
+    return section("report", "timeline", figures=(overview(sessions),), folded=folded)
 
 
 def session(result: Result) -> Figure:
@@ -72,7 +67,7 @@ def session(result: Result) -> Figure:
     return Figure(
         charts=(clocks, power) if drawn else (clocks,),
         table=_telemetry(result),
-        caption=f"{_name(result)}: {said if sensed else 'the device reports no clocks'}.",
+        caption=f"{session_name(result)}: {said if sensed else 'the device reports no clocks'}.",
     )
 
 
@@ -108,10 +103,6 @@ def overview(sessions: Sequence[Result]) -> Figure:
         table=Table.of(rows),
         caption=f"{counted(len(sessions), 'session')}, a row each: when clocks were held down{some}.",
     )
-
-
-def _name(result: Result) -> str:
-    return f"{result.environment.device}, {result.created_at[:16].replace('T', ' ')} UTC"
 
 
 def _timed(result: Result) -> list[Measurement]:
@@ -179,4 +170,4 @@ def _telemetry(result: Result) -> Table:
                 "clock held down": ", ".join(reasons),
             }
         )
-    return Table.of(rows, title=f"{_name(result)} ({result.id})")
+    return Table.of(rows, title=f"{session_name(result)} ({result.id})")

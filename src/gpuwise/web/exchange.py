@@ -23,9 +23,7 @@ AT_ONCE = 500
 
 def backup(team: Team, path: Path) -> int:
     """Copy a database, as it is at one moment, into a new file of SQLite; returns its number of results.
-
-    Raises InputError where the file is there already or cannot be written.
-    """
+    Raises InputError where the file is there already or cannot be written."""
     if path.exists():
         raise InputError(f"{path} is there already", hint="give a new file", code="output")
     with store.placed(path) as temporary:
@@ -42,9 +40,7 @@ def backup(team: Team, path: Path) -> int:
 
 def restore(path: Path, team: Team) -> int:
     """Fill an empty database from a backup, of this gpuwise or an older one; returns its number of results.
-
-    Raises InputError where the database is not empty, or the file is no backup.
-    """
+    Raises InputError where the database is not empty, or the file is no backup."""
     with team.engine.connect() as to:
         if any(to.execute(sql.select(table).limit(1)).first() for table in (USERS, RESULTS)):
             raise InputError("the database is not empty", hint="give a new one: --db sqlite:///NEW.db")
@@ -89,10 +85,8 @@ def _tables(team: Team) -> Iterator[tuple[sql.Table, list[dict[str, Any]]]]:
 
 
 def parquet(team: Team, folder: Path) -> tuple[str, ...]:
-    """Write each table to a Parquet file of its name, result files as JSON text, tokens left out.
-
-    Returns the names. Raises InputError where the folder is not empty, MachineError without pyarrow.
-    """
+    """Write each table to a Parquet file of its name, result files as JSON text, tokens left out. Returns the
+    names. Raises InputError where the folder is not empty, MachineError without pyarrow."""
     arrow, files = parquet_library()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder} is not an empty folder", hint="give a new one", code="output")

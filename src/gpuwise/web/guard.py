@@ -29,14 +29,13 @@ from collections.abc import Callable, MutableMapping
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
-from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -196,25 +195,21 @@ class Guard:
 
     def _known(self, scope: Scope, headers: Headers, owner: Owner) -> Response | None:
         """Raises Refused for a request without a token; one that brings it in its address gets a cookie."""
-        query = dict(parse_qsl(scope.get("query_string", b"").decode("latin-1")))
-        if (token := query.get("token", "")) and owner(token) is not None:
+        request = Request(scope)
+        if (token := request.query_params.get("token", "")) and owner(token) is not None:
             # `//host` would be the address of another server.
             response = RedirectResponse("/" + scope["path"].lstrip("/\\"), 303)
             response.set_cookie(COOKIE, token, httponly=True, samesite="strict")
             return response
-        try:
-            cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-        except CookieError:
-            cookie = None
-        bearer = headers.get("authorization", "").removeprefix("Bearer ")
-        client = str((scope.get("client") or ("",))[0])
-        for given in (bearer, cookie.value if cookie is not None else ""):
+        bearer, cookie = headers.get("authorization", "").removeprefix("Bearer "), request.cookies.get(COOKIE)
+        client = request.client.host if request.client else ""
+        for given in (bearer, cookie):
             if given and (user := owner(given)) is not None:
                 secret = "" if given == bearer else form_secret(given)
                 scope.setdefault("state", {}).update(user=user, form_secret=secret)
                 self._requests.count(getattr(user, "name", client))
                 return None
-        if bearer or cookie is not None:
+        if bearer or cookie:
             self._wrong.count(client)
         asks = "This server asks for its token: open the address that it printed when it started.\n"
         raise Refused(401, asks)

@@ -14,7 +14,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from gpuwise.errors import InputError, MachineError
 
-LONGEST_ANSWER = 32 * 2**20
+LONGEST_ANSWER, TRIES = 32 * 2**20, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,11 @@ def post(address: str, data: bytes, headers: Mapping[str, str], *, within_s: flo
         raise MachineError(f"{address} does not answer: {reason}", hint="see that it runs") from error
 
 
-def post_patiently(
-    address: str, data: bytes, headers: Mapping[str, str], *, within_s: float, tries: int = 20
-) -> Sent:
-    """The same, again where the server says that too much comes at once."""
-    for _ in range(tries - 1):
+def post_patiently(address: str, data: bytes, headers: Mapping[str, str], *, within_s: float) -> Sent:
+    """The same, again where the server says that too much comes at once, TRIES times at the most."""
+    for number in range(TRIES):
         sent = post(address, data, headers, within_s=within_s)
-        if sent.status not in (429, 503) or not sent.wait_s:
-            return sent
+        if sent.status not in (429, 503) or not sent.wait_s or number == TRIES - 1:
+            break
         time.sleep(min(sent.wait_s, within_s))
-    return post(address, data, headers, within_s=within_s)
+    return sent

@@ -22,12 +22,11 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup
 
 from gpuwise.errors import GpuwiseError, InputError
-from gpuwise.facts import catalog
 from gpuwise.jobs.facts import Facts
 from gpuwise.jobs.predicting import traced
 from gpuwise.judge.choose.need import presets
 from gpuwise.show import html
-from gpuwise.show.gpus import short
+from gpuwise.show.gpus import products
 from gpuwise.show.table import comma_separated
 from gpuwise.web.view import Asked, View
 from gpuwise.web.views import audit, choose, gpus, predict, prices, results
@@ -41,11 +40,6 @@ FILES = {"live.js": "text/javascript", "icon.svg": "image/svg+xml"}
 # The library of the charts: a browser keeps it until another one has another name.
 LIBRARY = sha256(html.library()).hexdigest()[:8]
 FORMATS = {"json": "application/json", "csv": "text/csv; charset=utf-8"}
-MENU = (
-    ("/", "Leaderboard"), ("/gpus", "GPUs"), ("/compare", "Compare"), ("/prices", "Prices"),
-    ("/results", "Results"), ("/scaling", "Scaling"), ("/predict", "Predict"), ("/fit", "Fit"),
-    ("/choose", "Choose"), ("/audit", "Audit"), ("/upload", "Upload"),
-)  # fmt: skip
 TEAM = ("/team", "Team"), ("/cards", "Cards"), ("/alerts", "Alerts")
 ADMIN = (("/members", "Members"),)
 # Names that are files as they are; others become their hash.
@@ -155,15 +149,7 @@ def cell(place: Place, text: str, sources: int, *, links: Mapping[str, str]) -> 
         return html.cited(product or text, sources)
     counted = (before + found).replace(" ", "\u00a0")  # a count stays on its GPU's line
     # The id stands in the address; people know the product by its name.
-    return Markup('{}<a href="{}">{}</a>').format(
-        counted, place.to(f"/gpus/{name}"), html.cited(short(catalog.get(name)), 0)
-    )
-
-
-@cache
-def products() -> Mapping[str, str]:
-    """GPU of the catalog -> its name: the id stands in addresses, people know the product."""
-    return {spec.id: short(spec) for spec in catalog.all_gpus()}
+    return Markup('{}<a href="{}">{}</a>').format(counted, place.to(f"/gpus/{name}"), html.cited(product, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,33 +163,35 @@ class Address:
     data: bool = False  # Its table stands beside the file
     role: Role | None = None  # The least that its reader must be allowed, of a team's pages
     live: bool = False  # It answers questions, so that a file of it would hold one answer of very many
+    menu: str = ""  # What the menu of every page calls it, in the order below
 
 
 ADDRESSES = (
-    Address("/", predict.leaderboard, data=True),
+    Address("/", predict.leaderboard, data=True, menu="Leaderboard"),
     Address("/leaderboard/{name}", predict.leaderboard, lambda facts: predict.boards()),
-    Address("/gpus", gpus.listing, data=True),
+    Address("/gpus", gpus.listing, data=True, menu="GPUs"),
     Address("/gpus/{name}", gpus.one, lambda facts: facts.studied),
-    Address("/compare", gpus.form, live=True),
+    Address("/compare", gpus.form, live=True, menu="Compare"),
     Address("/compare/{name}", gpus.several, gpus.pairs, live=True),
     Address("/compare/{name}/article", gpus.article, gpus.pairs, live=True),
-    Address("/prices", prices.listing, data=True),
+    Address("/prices", prices.listing, data=True, menu="Prices"),
     Address("/prices/{name}", prices.one, prices.offered, live=True),
-    Address("/results", results.listing, data=True),
-    Address("/results/{name}", results.workload, lambda facts: results.workloads(facts)),
+    Address("/results", results.listing, data=True, menu="Results"),
+    Address("/results/{name}", results.workload, results.workloads),
     Address("/results/files/{name}", results.kept, lambda facts: [r.id for r in facts.results]),
-    Address("/scaling", predict.scaling, live=True),
+    Address("/scaling", predict.scaling, live=True, menu="Scaling"),
     Address("/scaling/{name}", predict.scaling, lambda facts: predict.trained(), live=True),
-    Address("/predict", predict.predict, live=True),
+    Address("/predict", predict.predict, live=True, menu="Predict"),
     Address("/predict/{name}", predict.predict, lambda facts: tuple(traced()), live=True),
-    Address("/fit", predict.fit, live=True),
-    Address("/choose", choose.choose, live=True),
+    Address("/fit", predict.fit, live=True, menu="Fit"),
+    Address("/choose", choose.choose, live=True, menu="Choose"),
     Address("/choose/{name}", choose.choose, lambda facts: tuple(presets()), live=True),
 )
-# Those of which files have their table beside them, which are those of the menu.
+# Those of which files have their table beside them.
 FILED = frozenset(address.path for address in ADDRESSES if address.data)
 # Pages that need a server.
-LIVE = (Address("/audit", audit.form), Address("/upload", results.upload))
+LIVE = (Address("/audit", audit.form, menu="Audit"), Address("/upload", results.upload, menu="Upload"))
+MENU = tuple((address.path, address.menu) for address in (*ADDRESSES, *LIVE) if address.menu)
 
 
 def export(facts: Facts, folder: Path) -> Iterator[str]:

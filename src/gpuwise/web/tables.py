@@ -161,10 +161,8 @@ LOCK = 0x67707577
 
 
 def upgrade(to: sql.Connection) -> None:
-    """Bring the database to the tables above, in the transaction of `to`.
-
-    Raises InputError where a newer gpuwise made it, or one of before the first release with a database.
-    """
+    """Bring the database to the tables above, in the transaction of `to`. Raises InputError where a newer
+    gpuwise made it, or one of before the first release with a database."""
     if to.dialect.name == "postgresql":
         to.execute(sql.select(sql.func.pg_advisory_xact_lock(LOCK)))
     config = Config()

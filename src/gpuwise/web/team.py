@@ -104,7 +104,6 @@ class Pushed:
 
     @property
     def document(self) -> dict[str, Any]:
-        """Plain data of the answer to a push."""
         slower = [row["label"] for row in self.speeds if row["verdict"] == "slower"]
         said = {name: getattr(self, name) for name in ("id", "project", "new", "problem", "owner")}
         alerts = [alert_words(row) for row in self.alerts]
@@ -112,10 +111,8 @@ class Pushed:
 
 
 class Team:
-    """The database; `webhook` says that alerts are put aside for one.
-
-    Raises InputError for an address that names none, MachineError where it refuses.
-    """
+    """The database; `webhook` says that alerts are put aside for one. Raises InputError for an address that
+    names none, MachineError where it refuses."""
 
     def __init__(self, url: str, *, webhook: bool = False) -> None:
         # A path that ends in .db is of an SQLite file; PostgreSQL has the driver that gpuwise installs.
@@ -140,7 +137,6 @@ class Team:
             upgrade(to)
 
     def close(self) -> None:
-        """Give the connections back."""
         self.engine.dispose()
 
     @contextmanager
@@ -164,10 +160,8 @@ class Team:
         return self._read(sql.select(LOG).order_by(LOG.c.id.desc()).limit(MOST_ROWS))
 
     def add_user(self, name: str, role: Role, *, public_key: str = "", by: str = "") -> str:
-        """A new user's token, which is nowhere kept; `public_key` is the line of an ssh .pub file.
-
-        Raises InputError for a name that is taken, or for what is none; for a key that is none.
-        """
+        """A new user's token, which is nowhere kept; `public_key` is the line of an ssh .pub file. Raises
+        InputError for a name that is taken, or for what is none; for a key that is none."""
         _check_name("user", name)
         token = secrets.token_urlsafe(24)
         key = signing.public_key(public_key) if public_key else ""
@@ -360,10 +354,8 @@ class Team:
         to.execute(made.on_conflict_do_update(index_elements=keys, set_=changed))
 
     def mark(self, result: str, *, tags: Sequence[str], by: User) -> str:
-        """Give a result these tags in place of the ones it has; returns its project.
-
-        Raises NoDataError for one that is not there, InputError where it is another's and `by` no admin.
-        """
+        """Give a result these tags in place of the ones it has; returns its project. Raises NoDataError for
+        one that is not there, InputError where it is another's and `by` no admin."""
         names = list(dict.fromkeys(tags))[:MOST_TAGS]
         for tag in names:
             _check_name("tag", tag)
@@ -439,7 +431,6 @@ class Team:
         return self._read(query.order_by(CARDS.c.last.desc(), CARDS.c.card).limit(MOST_ROWS))
 
     def of_card(self, card: str) -> Sequence[Row]:
-        """The newest speeds of one card."""
         query = sql.select(SPEEDS).where(SPEEDS.c.card == card).order_by(SPEEDS.c.measured_at.desc())
         return self._read(query.limit(MOST_ROWS))
 

@@ -13,9 +13,9 @@ from typing import Any
 from markupsafe import Markup
 
 from gpuwise.errors import GpuwiseError, InputError
-from gpuwise.facts.catalog import all_gpus, matching
+from gpuwise.facts.catalog import matching
 from gpuwise.model.result import Interval
-from gpuwise.show.gpus import short
+from gpuwise.show.gpus import products
 from gpuwise.show.html import bar
 from gpuwise.show.table import Table
 
@@ -32,10 +32,8 @@ def nearest(text: str, known: Iterable[str]) -> str:
 
 
 class Asked:
-    """The values of a form or address by name, and of a path by its place.
-
-    Anybody may have typed them. Raises InputError for more values, or longer ones, than any form here sends.
-    """
+    """The values of a form or address by name, and of a path by its place. Anybody may have typed them.
+    Raises InputError for more values, or longer ones, than any form here sends."""
 
     def __init__(self, values: Iterable[tuple[str, str]] = (), *, path: Sequence[str] = ()) -> None:
         self._values = [(name, value.strip()) for name, value in values]
@@ -146,7 +144,7 @@ class Sheet:
 
 def by_name(lines: Iterable[str]) -> tuple[str, ...]:
     """Lines in which each id of a GPU is its name: on a page nobody types ids."""
-    names = {spec.id: short(spec) for spec in all_gpus()}
+    names = products()
     return tuple(re.sub(r"[a-z][\w-]*", lambda word: names.get(word[0], word[0]), line) for line in lines)
 
 

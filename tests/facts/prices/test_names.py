@@ -28,6 +28,10 @@ from ...stopwatch import stopwatch
         ("A10G", ("a10g",)),  # no A10
         ("RTX4060Ti 8GB", ("rtx-4060-ti-8gb",)),
         ("RTX 3080", ("rtx-3080-10gb", "rtx-3080-12gb")),
+        ("RTX6000 24GB", ("quadro-rtx-6000",)),  # of 2018, no RTX 6000 Ada
+        ("NVIDIA H200", ("h200-nvl", "h200-sxm")),  # a driver's name says which, a seller's does not
+        ("Tesla M4", ("tesla-m4",)),  # no Apple M4
+        ("RTXPRO6000 96GB", tuple(f"rtx-pro-6000-blackwell-{part}" for part in ("maxq", "server", "ws"))),
     ],
 )
 def test_a_seller_s_name_stands_for_every_variant_that_it_leaves_open(
@@ -41,8 +45,6 @@ def test_a_seller_s_name_stands_for_every_variant_that_it_leaves_open(
     [
         "A100X",  # no A100
         "RTX 4090 48GB",  # modified: not the card of the catalog
-        "RTX6000 24GB",  # Quadro of 2018, no RTX 6000 Ada
-        "RTX5000 16GB",  # Quadro of 2018, no RTX 5000 Ada
         "RTX4060Ti 12GB",  # sold with 8 and 16
         "80GB",
         "",

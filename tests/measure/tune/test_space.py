@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpuwise import workloads
-from gpuwise.measure.tune import BATCH, ORDER, axes, settled
+from gpuwise.measure.tune import BATCH, NEEDS, axes, settled
 from gpuwise.model.question import RunConfig, Switches, choices
 
 GPU = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
@@ -16,7 +16,7 @@ def names(config: RunConfig) -> list[str]:
 
 
 def test_every_switch_has_its_place() -> None:
-    assert set(ORDER) == {BATCH, *choices()}
+    assert set(NEEDS) == {BATCH, *choices()}
 
 
 def test_a_network_of_convolutions() -> None:

@@ -21,7 +21,7 @@ _HOMES = {
     "derived": ("Derived", "chips", "confirmed", "derive", "rates"),
     "load": (
         "all_gpus", "decoded", "fields", "find", "get", "name_key", "read_sources", "rows", "sizes_outside",
-        "sources",
+        "sources", "words_of",
     ),
     "mention": ("Mention", "mentions"),
     "query": (

@@ -94,17 +94,14 @@ def read_sources(path: Path) -> Mapping[str, Source]:
 
 @cache
 def fields() -> Mapping[str, Field]:
-    """Every field by name, in the order of a specification chart.
-
-    `peak:*` is the entry of all peaks that have no line of their own.
-    """
+    """Every field by name, in the order of a specification chart. `peak:*` is the entry of all peaks that
+    have no line of their own."""
     fields = decoded(rows("fields.csv"), Field, name=lambda row: row["field"])
     return MappingProxyType({field.name: field for field in fields})
 
 
 @cache
 def sources() -> Mapping[str, Source]:
-    """Every source that a fact of the catalog cites, by id."""
     return read_sources(DATA / "sources.csv")
 
 
@@ -161,16 +158,15 @@ def name_key(name: str) -> str:
 
 
 def find(name: str) -> GpuSpec:
-    """The one GPU that `name` names.
-
-    Raises InputError where the name is unknown, with the nearest names, and where it fits several
-    variants, with their ids.
-    """
+    """The one GPU that `name` names. Raises InputError where the name is unknown, with the nearest names, and
+    where it fits several variants, with their ids."""
     if name in _by_id():
         return _by_id()[name]
-    from gpuwise.facts.catalog.query import search  # an id needs none
+    from gpuwise.facts.catalog.query import exact, not_found  # an id needs none
 
-    return search(name)
+    if (spec := exact(name)) is None:
+        raise not_found(name)
+    return spec
 
 
 def get(gpu_id: str) -> GpuSpec:
@@ -203,12 +199,6 @@ def models() -> tuple[tuple[str | None, tuple[str, ...], tuple[str, ...]], ...]:
     """
     every = (*_names(), *rows("outside.csv"))
     return tuple((row.get("gpu_id"), _parts(row["models"]), tuple(row["variant"].split())) for row in every)
-
-
-@cache
-def outside() -> tuple[str, ...]:
-    """Names of GPUs that the catalog lacks and that share a name with some that it has."""
-    return tuple(row["name"] for row in rows("outside.csv"))
 
 
 @cache

@@ -29,7 +29,7 @@ from gpuwise.errors import InputError, NoDataError, guess
 from gpuwise.facts.catalog import load
 from gpuwise.facts.catalog.load import BRANDS, VENDORS, words_of
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.model.units import MOST_GPUS
+from gpuwise.model.units import MOST_GPUS, some
 
 MEMORY_TOLERANCE = 0.12
 """Drivers report less than the product number: ECC on GDDR6 takes 6.25 %, firmware some more."""
@@ -48,13 +48,6 @@ class Resolved:
     others: tuple[str, ...] = ()
     """Ids of the further variants that the name may mean; empty where it names exactly one GPU."""
     note: str = ""  # One sentence about the choice and the others; empty where there was none to make
-
-
-def search(name: str) -> GpuSpec:
-    """The one GPU that `name` names, as `find`, which looks among the ids first."""
-    if (spec := exact(name)) is None:
-        raise _not_found(name.strip()[:LONGEST_NAME])
-    return spec
 
 
 def resolve(name: str) -> Resolved:
@@ -87,10 +80,10 @@ def resolve(name: str) -> Resolved:
             one.id for one in meant if not made or (one.architecture or "-").split()[0].casefold() in made
         ] or [""]
         if chosen:
-            also = f"; it can also mean {_list(others)}" if others else ""
+            also = f"; it can also mean {some(others, _LISTED)}" if others else ""
             note = f"{written!r} is taken as {chosen}{also}"
             return Resolved(spec=load.get(chosen), others=tuple(others), note=note)
-    raise _not_found(name)
+    raise not_found(name)
 
 
 # A number of GPUs as people write it: 8xH100, gpu_8x_a100, 8 H100; behind it: H100:8, H100x8, H100 (x8).
@@ -142,9 +135,7 @@ def is_name(text: str) -> bool:
 
 def meant(text: str) -> tuple[GpuSpec, ...]:
     """Every GPU that a word means: those that a filter leaves, or all variants of a name, the usual first.
-
-    Raises InputError as `resolve` does where it is neither.
-    """
+    Raises InputError as `resolve` does where it is neither."""
     if not is_name(text) and (found := select(text)):
         return found
     named = resolve(text)
@@ -223,10 +214,8 @@ def resolve_device(device_name: str, memory_bytes: int | None) -> GpuSpec | None
 
 
 def exact(name: str) -> GpuSpec | None:
-    """The only GPU with this id, complete name, alias or driver name; None where there is not one.
-
-    As `find`, without the search for what may have been meant, which takes a thousand times as long.
-    """
+    """The only GPU with this id, complete name, alias or driver name; None where there is not one. As `find`,
+    without the search for what may have been meant, which takes a thousand times as long."""
     # No name is longer, and a foreign file may put a megabyte where a name belongs.
     if len(name) > LONGEST_NAME:
         return None
@@ -277,19 +266,21 @@ def _by_device_name() -> Mapping[str, tuple[GpuSpec, ...]]:
     return {name: tuple(specs) for name, specs in named.items()}
 
 
-def _not_found(name: str) -> InputError:
+def not_found(name: str) -> InputError:
     """The error for a name that is not one GPU: a filter, several variants, a near miss, or unknown."""
-    if name.strip() and not is_name(name) and (meant := select(name)):
+    name = name.strip()[:LONGEST_NAME]
+    if name and not is_name(name) and (meant := select(name)):
         problem = f"{name!r} is {len(meant)} GPUs of the catalog where one is needed"
         return InputError(problem, hint="name one of them", code="filter", words=name)
     words = words_of(name)
     variants, wanted = _variants(words), set(words)
     # A GPU outside the catalog that shares the name must be said: a figure of one is not the other's.
-    others = [other for other in load.outside() if wanted and wanted <= set(words_of(other))]
+    known = [row["name"] for row in load.rows("outside.csv")]
+    others = [other for other in known if wanted and wanted <= set(words_of(other))]
     if len(variants) > 1 or (variants and others):
         beside = f", or outside it: {', '.join(others)}" if others else ""
         many = f"any of {len(variants)} GPUs" if len(variants) > 1 else "this GPU"
-        message = f"{name!r} could be {many} of the catalog: {_list(variants)}{beside}"
+        message = f"{name!r} could be {many} of the catalog: {some(variants, _LISTED)}{beside}"
         return InputError(message, hint=f"name one of them, such as {variants[0]}")
     if others:
         problem = f"the catalog does not hold {' or '.join(others)}"
@@ -300,7 +291,7 @@ def _not_found(name: str) -> InputError:
 
         # Who asks for a laptop part is not helped by a desktop card, and the other way round.
         laptop = not {"laptop", "mobile"}.isdisjoint(words)
-        known = {
+        ids = {
             written: spec.id
             for written, specs in _by_key().items()
             for spec in specs
@@ -308,19 +299,14 @@ def _not_found(name: str) -> InputError:
         }
         # The number says most of a name: a "5080 Super" is nearer to the 5080 than to the 4080 Super.
         number = re.search(r"\d{3,}", "".join(words))
-        alike = [key for key in known if number and number[0] in key]
+        alike = [key for key in ids if number and number[0] in key]
         close = get_close_matches("".join(words), alike, n=3, cutoff=0.5)
-        close = close or get_close_matches("".join(words), known, n=3, cutoff=0.6)
-        near = list(dict.fromkeys(known[match] for match in close))
+        close = close or get_close_matches("".join(words), ids, n=3, cutoff=0.6)
+        near = list(dict.fromkeys(ids[match] for match in close))
     message = f"no GPU in the catalog is called {name!r}{guess(near)}"
     if near:
         return InputError(message, hint=f"ask for {near[0]}")
     return InputError(message, hint="see the list of GPUs", code="catalog")
-
-
-def _list(gpu_ids: tuple[str, ...] | list[str]) -> str:
-    more = f" and {len(gpu_ids) - _LISTED} more" if len(gpu_ids) > _LISTED else ""
-    return ", ".join(gpu_ids[:_LISTED]) + more
 
 
 def _variants(words: Sequence[str]) -> list[str]:
@@ -436,10 +422,8 @@ def select(query: str | None) -> tuple[GpuSpec, ...]:
 
 
 def ordered(matches: Iterable[Match], field: str) -> tuple[Match, ...]:
-    """By a field, the largest first, with a dash before it the smallest; unknown values come last.
-
-    `name` and `id` go by the alphabet. Raises InputError for a field that no GPU has as a number.
-    """
+    """By a field, the largest first, with a dash before it the smallest; unknown values come last. `name` and
+    `id` go by the alphabet. Raises InputError for a field that no GPU has as a number."""
     smallest, name = field.startswith("-"), field.removeprefix("-").casefold()
     name = _ALSO.get(name, name)
     if name in ("name", "id"):

@@ -14,13 +14,11 @@ memory, and whose memory fits: `A100 80GB` is two variants, `RTX 4090 48GB` none
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from difflib import get_close_matches
 from functools import cache
-from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, get_args
@@ -29,7 +27,7 @@ from gpuwise import store
 from gpuwise.errors import InputError, guess
 from gpuwise.facts import catalog
 from gpuwise.model.gpu import STALE_DAYS as STALE_DAYS
-from gpuwise.model.gpu import GpuSpec, Offer, OfferKind, Source
+from gpuwise.model.gpu import Offer, OfferKind, Source
 from gpuwise.model.result import grouped
 
 DATA = Path(__file__).with_name("data")
@@ -46,11 +44,10 @@ LEAST_CHANGE = 0.01
 # Sellers print 79.6 or 80 for 80 GB, 179 for 180: more apart is another card.
 MEMORY_TOLERANCE = 0.12
 _ISO = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?", re.ASCII)
-_FORM = re.compile(r"(pcie|sxm|nvl|oam|maxq|workstation|ws|server|edition|blackwell|hbm3e?)*")
-_FORMS = re.compile(_FORM.pattern.removesuffix("*"))
+_FORMS = re.compile(r"pcie|sxm\d?|nvl|oam|maxq|workstation|ws|server|edition|blackwell|hbm3e?")
 _MEMORY = re.compile(r"(?<!\d)(\d+(?:\.\d+)?)\s*gi?b", re.IGNORECASE)
-_SXM = re.compile(r"sxm\d")
-_WORDS = re.compile(r"[a-z0-9]+")
+# gpuhunt writes RTXPRO6000.
+_GLUED = re.compile(r"rtxpro(?=\d)", re.IGNORECASE)
 
 Order = Literal["price", "date", "provider"]
 
@@ -140,10 +137,8 @@ class PriceList:
 
 
 def offers(user: Sequence[Path] = (), *, today: date | None = None) -> tuple[Offer, ...]:
-    """Every offer known on `today`, by default the day it is; `user` are price files of one's own.
-
-    Raises InputError for a file that is not a table of prices.
-    """
+    """Every offer known on `today`, by default the day it is; `user` are price files of one's own. Raises
+    InputError for a file that is not a table of prices."""
     return collect(user, today=today or date.today()).offers
 
 
@@ -174,7 +169,6 @@ def collect(
 
 @cache
 def sources() -> Mapping[str, Source]:
-    """Every source of a shipped offer, by id."""
     return catalog.read_sources(DATA / "sources.csv")
 
 
@@ -186,7 +180,6 @@ def egress() -> Mapping[str, float]:
 
 @cache
 def shipped() -> tuple[Offer, ...]:
-    """The offers that gpuwise brings along."""
     source_of, rows = sources(), catalog.rows(DATA / "offers.csv")
     newest_day = max(row["seen_on"] for row in rows)
     return tuple(catalog.decoded(
@@ -230,7 +223,6 @@ def areas() -> tuple[tuple[str, str, str], ...]:
 
 @cache
 def renting() -> frozenset[str]:
-    """Providers of shipped rents."""
     return frozenset(offer.provider.casefold() for offer in shipped() if offer.per_hour)
 
 
@@ -361,10 +353,8 @@ def select(
     limit: Limit | None = None,
     newer_than: int | None = None,
 ) -> tuple[Offer, ...]:
-    """The offers that meet every condition given; an undated one is never newer than anything.
-
-    Raises InputError for a provider of which no offer is known.
-    """
+    """The offers that meet every condition given; an undated one is never newer than anything. Raises
+    InputError for a provider of which no offer is known."""
     sellers = {offer.provider.casefold() for offer in offers}
     names = {name.strip().casefold() for name in providers}
     for name in sorted(names - sellers):
@@ -395,10 +385,8 @@ def series(offer: Offer) -> tuple[str | float, ...]:
 
 
 def newest(offers: Sequence[Offer]) -> tuple[Offer, ...]:
-    """Of each offer only the latest sight, all of them where several share its date.
-
-    A dated sight is later than an undated one.
-    """
+    """Of each offer only the latest sight, all of them where several share its date. A dated sight is later
+    than an undated one."""
     # A key costs more than all the rest: one for each offer.
     keys = {id(offer): series(offer) if is_quote(offer) else offer for offer in offers}
     latest: dict[object, str] = {}
@@ -521,7 +509,7 @@ class Wanted:
         """True if the offer is, or may be, one of the GPUs asked for."""
         if offer.gpu_ids:
             return not self.gpu_ids.isdisjoint(offer.gpu_ids)
-        return bool(self.words) and self.words <= _words(offer.gpu)
+        return bool(self.words) and self.words.issubset(catalog.words_of(offer.gpu))
 
 
 def wanted(query: str, offers: tuple[Offer, ...] = ()) -> Wanted:
@@ -534,13 +522,12 @@ def wanted(query: str, offers: tuple[Offer, ...] = ()) -> Wanted:
         each = [wanted(name, offers).gpu_ids for name in query.split(",") if name.strip()]
         return Wanted(query=query, gpu_ids=frozenset().union(*each))
     # A full name means one card, even where it is a part of another's name.
-    exact = _exact().get(catalog.name_key(query))
-    if exact is not None:
+    if (exact := _exact(query)) is not None:
         return Wanted(query=query, gpu_ids=frozenset({exact}))
     if not catalog.is_name(query) and (filtered := catalog.select(query)):
         return Wanted(query=query, gpu_ids=frozenset(spec.id for spec in filtered))
-    words = _words(query)
-    every = ((spec.id, frozenset().union(*map(_words, spec.names))) for spec in catalog.all_gpus())
+    words = frozenset(catalog.words_of(query))
+    every = ((spec.id, frozenset().union(*map(catalog.words_of, spec.names))) for spec in catalog.all_gpus())
     named = (gpu_id for gpu_id, known in every if words and words <= known)
     family = frozenset(named).union(seller_ids(query))
     asked = Wanted(query=query, gpu_ids=family, words=words)
@@ -552,61 +539,31 @@ def wanted(query: str, offers: tuple[Offer, ...] = ()) -> Wanted:
 @cache
 def seller_ids(name: str) -> tuple[str, ...]:
     """Ids of the variants that a seller's `name` may mean, sorted; none where it fits no entry."""
-    exact = _exact().get(catalog.name_key(name))
-    if exact is not None:
+    if (exact := _exact(name)) is not None:
         return (exact,)
-    memory, stem = _MEMORY.search(name), _stem(name)
-    if not stem:
+    memory, plain = _MEMORY.search(name), _GLUED.sub("rtx pro ", _MEMORY.sub(" ", name))
+    named = catalog.mentions(plain, unknown=True, loose=True)
+    # A word that is left over makes it another card.
+    if len(named) != 1 or catalog.name_key(f"{plain[: named[0].start]} {plain[named[0].end :]}"):
         return ()
-
-    def is_form_of(known: str) -> bool:
-        return known.startswith(stem) and _FORM.fullmatch(known[len(stem) :]) is not None
-
-    stems = [*_by_stem()]
-    fitting = {
-        spec.id
-        # Those that begin with it stand together: a table may hold ten thousand names.
-        for longer in takewhile(lambda known: known.startswith(stem), stems[bisect_left(stems, stem) :])
-        if is_form_of(longer)
-        for spec in _by_stem()[longer]
-        # Sellers' GB are 10**9 or 2**30 bytes.
-        if memory is None
-        or any(
-            abs(float(memory[1]) * unit - actual) <= MEMORY_TOLERANCE * actual
-            for unit in (1e9, 2**30)
-            if (actual := spec.memory_bytes) is not None
-        )
-    }
-    if memory is None and len(fitting) == 1 and not any(is_form_of(_SXM.sub("sxm", k)) for k in _exact()):
-        # `RTX 3080` fits one entry, but a card with other memory that the catalog lacks shares the name.
-        return ()
-    return tuple(sorted(fitting))
+    sizes = {gpu_id: catalog.get(gpu_id).memory_bytes for gpu_id in named[0].gpu_ids}
+    # Sellers' GB are 10**9 or 2**30 bytes.
+    units = [float(memory[1]) * unit for unit in (1e9, 2**30)] if memory else []
+    return tuple(
+        gpu_id
+        for gpu_id, size in sorted(sizes.items())
+        if not memory or (size and any(abs(stated - size) <= MEMORY_TOLERANCE * size for stated in units))
+    )
 
 
+@cache
 def chip(name: str) -> str:
     """A name without form and memory: `H100 SXM5 80GB` and `NVIDIA H100` are both `h100`."""
-    return _FORMS.sub("", _stem(name))
+    return _FORMS.sub("", catalog.name_key(_MEMORY.sub(" ", name)))
 
 
-@cache
-def _stem(name: str) -> str:
-    """The name's key without its memory; SXM generations are one form, as sellers say just SXM."""
-    return _SXM.sub("sxm", catalog.name_key(_MEMORY.sub(" ", name)))
-
-
-@cache
-def _words(name: str) -> frozenset[str]:
-    plain = re.sub(r"nvidia|geforce|amd|tesla", " ", name.casefold())
-    return frozenset(_WORDS.findall(_MEMORY.sub(r"\1gb", plain)))
-
-
-@cache
-def _exact() -> Mapping[str, str]:
-    return {catalog.name_key(name): spec.id for spec in catalog.all_gpus() for name in spec.names}
-
-
-@cache
-def _by_stem() -> Mapping[str, tuple[GpuSpec, ...]]:
-    """In the order of the alphabet."""
-    stems = grouped((stem, spec) for spec in catalog.all_gpus() for stem in set(map(_stem, spec.names)))
-    return {stem: tuple(stems[stem]) for stem in sorted(stems)}
+def _exact(name: str) -> str | None:
+    """The GPU of this complete name; a driver's own (`NVIDIA H200`) leaves open which variant is sold."""
+    spec = catalog.exact(name)
+    is_own = spec is not None and catalog.name_key(name) in map(catalog.name_key, spec.names)
+    return spec.id if spec is not None and is_own else None

@@ -146,10 +146,8 @@ def _row(item: Any, known_memory: Mapping[str, frozenset[float]], today: date) -
 
 
 def _fetch(library: Any) -> tuple[list[Any], set[str]]:
-    """Every item of every provider that answers, and the providers that do not.
-
-    Each is asked alone: in one query for all, gpuhunt lets a single failing provider fail everything.
-    """
+    """Every item of every provider that answers, and the providers that do not. Each is asked alone: in one
+    query for all, gpuhunt lets a single failing provider fail everything."""
     # Its log prints a traceback for every provider that does not answer; they are returned instead.
     logging.getLogger("gpuhunt").setLevel(logging.CRITICAL)
     items: list[Any] = []

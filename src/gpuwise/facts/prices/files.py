@@ -47,10 +47,8 @@ def read(
     source: Source | None = None,
     unknown_gpus: bool = False,
 ) -> PriceList:
-    """The offers of a price file; `rates` are USD for one unit of another currency.
-
-    Raises InputError where the file cannot be read as a table of prices.
-    """
+    """The offers of a price file; `rates` are USD for one unit of another currency. Raises InputError where
+    the file cannot be read as a table of prices."""
     text = store.decoded(store.read(path, largest=MAX_BYTES), path.name)
     own_prices = Source(id="own-prices", title=path.name, kind="third-party", read_on=today.isoformat())
     listed = read_text(
@@ -101,7 +99,6 @@ MOST_COLUMNS = 100
 
 
 def _header(cells: Sequence[str], name: str) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Where each known column stands, and the columns that are ignored."""
     columns: dict[str, int] = {}
     ignored: list[str] = []
     for i, cell in enumerate(cells[:MOST_COLUMNS]):

@@ -47,7 +47,6 @@ _SAME = (
 
 @cache
 def sources() -> Mapping[str, Source]:
-    """Every source of the curated table, by id."""
     return catalog.read_sources(DATA / "sources.csv")
 
 
@@ -126,10 +125,8 @@ def workloads(rows: Sequence[Record] | None = None) -> Mapping[str, int]:
 
 
 def check_workload(name: str, others: Sequence[str] = ()) -> str:
-    """The id of a workload of the curated table or of `others`.
-
-    Raises InputError with the nearest names where there is no such workload.
-    """
+    """The id of a workload of the curated table or of `others`. Raises InputError with the nearest names
+    where there is no such workload."""
     if meant := meant_workloads(name, others):
         return meant[0]
     wanted, names = _workload_id(name), tuple(dict.fromkeys((*others, *workloads())))
@@ -263,10 +260,8 @@ class Imported:
 def import_file(
     path: Path, *, format: str | None = None, gpu: str | None = None, n_gpus: int | None = None
 ) -> Imported:
-    """The figures of a file. `gpu` and `n_gpus` say what the file does not say itself.
-
-    Raises InputError where it cannot be read, is not text, or is of none of the formats.
-    """
+    """The figures of a file. `gpu` and `n_gpus` say what the file does not say itself. Raises InputError
+    where it cannot be read, is not text, or is of none of the formats."""
     text = store.decoded(store.read(path, largest=MAX_BYTES, hint="give a result file"), path.name)
     return import_text(text, name=path.name, format=format, gpu=gpu, n_gpus=n_gpus, read_on=date.today())
 

@@ -131,7 +131,6 @@ _SIZE = 224
 
 
 def timm(text: str, origin: Origin) -> Read:
-    """One figure a line and mode."""
     stated = gpu = versions = ""
     compiled = None
     if (said := _TIMM_NAME.search(origin.name)) is not None:
@@ -235,7 +234,6 @@ def _is_json(text: str) -> bool:
 
 
 def superbench(text: str, origin: Origin) -> Read:
-    """One figure a node, model, mode and precision."""
     for at, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
             continue
@@ -281,7 +279,6 @@ _IMAGES = frozenset({"resnet50", "resnet50-noio", "resnet152"})
 
 
 def milabench(text: str, origin: Origin) -> Read:
-    """One figure a benchmark."""
     try:
         summary = json.loads(text.lstrip("\ufeff"))
     except (ValueError, RecursionError) as error:
@@ -329,8 +326,6 @@ UNVERIFIED = "result not verified by MLCommons Association"
 
 @dataclass(slots=True, kw_only=True)
 class _MlperfRun:
-    """The content of one log."""
-
     line: int = 1
     first: dict[str, Any] = field(default_factory=dict)  # First value of every key
     tracked: list[float] = field(default_factory=list)
@@ -441,8 +436,6 @@ WARM_UP_STEPS = 10
 
 @dataclass(slots=True, kw_only=True)
 class _AimeRun:
-    """The content of one run's log so far."""
-
     line: int
     n_gpus: int
     gpus: list[str] = field(default_factory=list)
@@ -451,7 +444,6 @@ class _AimeRun:
     means: list[tuple[int, str, Mode, str]] = field(default_factory=list)  # (line, item, mode, speed)
 
     def figures(self) -> Read:
-        """One figure a mode."""
         if len(set(self.gpus)) > 1:
             yield skipped(self.line, "different GPUs ran together: " + ", ".join(sorted(set(self.gpus))))
             return
@@ -486,7 +478,6 @@ class _AimeRun:
 
 
 def aime(text: str, origin: Origin) -> Read:
-    """One figure a run and mode."""
     run: _AimeRun | None = None
     for at, line in enumerate(map(str.strip, text.splitlines()), start=1):
         if (start := _START.match(line)) is not None:
@@ -527,10 +518,8 @@ class PipeTable(NamedTuple):
 
 
 def pipe_tables(text: str) -> Iterator[PipeTable]:
-    """Every pipe table of `text`, in its order.
-
-    A Markdown library would cut rows with too many cells, which are reported here.
-    """
+    """Every pipe table of `text`, in its order. A Markdown library would cut rows with too many cells, which
+    are reported here."""
     lines = text.splitlines()
     headings: dict[int, str] = {}
     at = 0
@@ -565,7 +554,6 @@ def _cells(line: str) -> tuple[str, ...]:
 
 
 def article(text: str, origin: Origin) -> Read:
-    """The figures of every table of this form."""
     # The first title that names one GPU says whose figures these are.
     starts = ("title:", "# ")
     titles = (line.split(" ", 1)[-1].strip(' "') for line in text.splitlines() if line.startswith(starts))
@@ -620,7 +608,6 @@ _README_TITLE = re.compile(r"(.{1,200}?)\s{1,9}for\s{1,9}(\w[\w ]*)", re.IGNOREC
 
 
 def nvidia(text: str, origin: Origin) -> Read:
-    """Every figure of every table about performance."""
     lines = text.splitlines()
     for table in pipe_tables(text):
         if not (columns := _speed_columns(table)):

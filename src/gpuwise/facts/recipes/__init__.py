@@ -50,7 +50,6 @@ def find(
 
 
 def known() -> Iterator[Tuned]:
-    """Every recipe found on this machine, then those that are shipped."""
     places: list[Traversable] = [folder(), files("gpuwise.facts.recipes") / "data"]
     for place in places:
         if place.is_dir():

@@ -19,7 +19,7 @@ import time
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -111,24 +111,16 @@ def started(launch: Launch) -> Iterator[tuple[str, str]]:
 
 def command(launch: Launch, program: str, source: str, port: int) -> list[str]:
     """The command line of the engine on a folder or file, listening on this machine alone."""
-    here, dtype = ["--host", "127.0.0.1", "--port", str(port)], ["--dtype", _dtype(launch)]
-    if launch.engine == "transformers":
-        # On a CPU the paged cache takes a minute to be made and gains nothing.
-        many = any(Path(device).exists() for device in ("/dev/nvidia0", "/dev/kfd"))
-        return [program, "serve", source, *here, *dtype, *(["--continuous-batching"] * many)]
-    if launch.engine == "llama.cpp":
-        cache = str(launch.context * launch.concurrency)
-        slots = ["--parallel", str(launch.concurrency), "--ctx-size", cache, "--n-gpu-layers", "999"]
-        return [program, "--model", source, *here, "--alias", launch.model, *slots]
+    known = {
+        **asdict(launch), "program": program, "python": Path(program).with_name("python"), "source": source,
+        "port": port, "dtype": _dtype(launch), "cache": launch.context * launch.concurrency,
+    }  # fmt: skip
+    words = [word.format(**known) for word in FACTS["commands"][launch.engine].split()]
     # Random weights would be of no other kind in 8 bits: the engine narrows them as it loads.
-    fp8 = ["--quantization", "fp8"] if launch.precision == Precision.FP8 else []
-    common = [*here, "--load-format", "dummy", *dtype, *fp8, "--served-model-name", launch.model]
-    if launch.engine == "vllm":
-        more = ["--max-model-len", str(launch.context), "--max-num-seqs", str(launch.concurrency)]
-        return [program, "serve", source, *common, *more, "--tensor-parallel-size", str(launch.gpus)]
-    more = ["--context-length", str(launch.context), "--tp", str(launch.gpus)]
-    python = str(Path(program).with_name("python"))
-    return [python, "-m", "sglang.launch_server", "--model-path", source, *common, *more]
+    words += ["--quantization", "fp8"] * (launch.precision == Precision.FP8)
+    # On a CPU the paged cache takes a minute to be made and gains nothing.
+    paged = any(Path(device).exists() for device in ("/dev/nvidia0", "/dev/kfd"))
+    return [*words, *["--continuous-batching"] * (paged and launch.engine == "transformers")]
 
 
 def _dtype(launch: Launch) -> str:

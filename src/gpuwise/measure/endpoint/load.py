@@ -75,10 +75,8 @@ class Ask:
 
 
 def read_asks(path: Path, answer: Lengths, seed: int) -> tuple[Ask, ...]:
-    """Requests of a JSONL file: `prompt`, or `prompt_tokens`; `answer_tokens` where they are given.
-
-    Raises InputError with the line that cannot be used.
-    """
+    """Requests of a JSONL file: `prompt`, or `prompt_tokens`; `answer_tokens` where they are given. Raises
+    InputError with the line that cannot be used."""
     luck, asks = random.Random(seed), []
     text = store.decoded(store.read(path, hint="give a JSONL file"), path.name)
     for number, line in enumerate(text.splitlines(), 1):

@@ -177,7 +177,6 @@ def _resnet(depths: Sequence[int], toy: bool, residual: float = 1.0) -> ImageNet
 
 
 def _googlenet(toy: bool) -> ImageNetwork:
-    """GoogLeNet with its two auxiliary classifiers."""
     layers = convnet.sized(convnet.GOOGLENET_LAYERS, toy)
     hidden = 32 if toy else convnet.AUXILIARY_HIDDEN
 
@@ -196,7 +195,6 @@ def _googlenet(toy: bool) -> ImageNetwork:
 
 
 def _inception(toy: bool) -> ImageNetwork:
-    """Inception v3 with its auxiliary classifier."""
     layers = convnet.sized(convnet.INCEPTION_LAYERS, toy)
     chain = convnet.TOY_AUXILIARY_LAYERS if toy else convnet.INCEPTION_AUXILIARY_LAYERS
 

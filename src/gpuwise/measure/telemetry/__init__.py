@@ -46,10 +46,8 @@ class TorchBuild:
 
 
 def torch_build() -> TorchBuild | None:
-    """The torch that `import torch` would load, read from its version file (`torch.version`).
-
-    Importing torch takes over a second; this takes a millisecond. None where there is none.
-    """
+    """The torch that `import torch` would load, read from its version file (`torch.version`). Importing torch
+    takes over a second; this takes a millisecond. None where there is none."""
     try:
         spec = importlib.util.find_spec("torch")
         if spec is None or spec.origin is None:
@@ -88,7 +86,6 @@ def load_average() -> float | None:
 
 
 def os_name() -> str:
-    """Operating system and kernel (`uname -sr`)."""
     return f"{platform.system()} {platform.release()}"
 
 
@@ -160,9 +157,7 @@ def environment(
     info: DeviceInfo | None, *, device: str = "", other_processes: int | None = None
 ) -> Environment:
     """The environment of a result. Neither host name nor unique ids are kept, but a digest of the device's.
-
-    `device` names what is measured where there is no sensor (`info` is None); empty for the processor.
-    """
+    `device` names what is measured where there is no sensor (`info` is None); empty for the processor."""
     spec = gpu_of(info)
     environment = Environment(
         device=device or cpu_name(),
@@ -252,11 +247,9 @@ class RaplSensor(Sensor):
         self._last: tuple[float, float] | None = None
 
     def info(self) -> DeviceInfo:
-        """The processor's name."""
         return DeviceInfo(index=0, name=cpu_name())
 
     def sample(self) -> Sample:
-        """One reading of the energy counters."""
         at_s, energy = time.monotonic(), sum(zone.joules() for zone in self._zones)
         before, self._last = self._last, (at_s, energy)
         has_before = before is not None and at_s > before[0]

@@ -61,10 +61,8 @@ def checks(
     torch: TorchBuild | None,
     disk_free_bytes: int,
 ) -> tuple[Check, ...]:
-    """Every check, machine first, then device by device.
-
-    `samples` and `processes` go with `devices`, one each; None = the device did not answer.
-    """
+    """Every check, machine first, then device by device. `samples` and `processes` go with `devices`, one
+    each; None = the device did not answer."""
     checks = [*_machine(devices, torch)]
     disk, fix = f"{si(disk_free_bytes, 'B')} free where results are kept", None
     if disk_free_bytes < DISK_BYTES:
@@ -83,7 +81,6 @@ def _check(name: str, detail: str, fix: str | None = None, *, fails: bool = Fals
 
 
 def _machine(devices: Sequence[DeviceInfo], torch: TorchBuild | None) -> Iterator[Check]:
-    """GPUs, their driver, and torch."""
     if devices:
         yield _check("GPU", ", ".join(f"{info.index}: {info.name}" for info in devices))
         driver, cuda, fix = devices[0].driver, devices[0].cuda_driver, None
@@ -153,7 +150,6 @@ def _capabilities(devices: Sequence[DeviceInfo]) -> list[float]:
 
 
 def _major(version: str | None) -> int | None:
-    """13.0 -> 13."""
     head = (version or "").split(".")[0]
     return int(head) if head.isdigit() else None
 

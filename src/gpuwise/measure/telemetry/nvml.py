@@ -55,10 +55,8 @@ def sensors() -> tuple[Sensor, ...]:
 
 
 class NvmlSensor:
-    """The device with this index in NVML's order, which is nvidia-smi's (by PCI bus).
-
-    Raises MachineError where there is no such device.
-    """
+    """The device with this index in NVML's order, which is nvidia-smi's (by PCI bus). Raises MachineError
+    where there is no such device."""
 
     def __init__(self, index: int) -> None:
         import pynvml
@@ -208,10 +206,7 @@ READ, NVLINK = 0, 2
 
 def links(indices: Sequence[int]) -> tuple[Link, ...]:
     """The link of every pair of the GPUs with these indices, numbered in their order, as `nvidia-smi topo -m`
-    and `-p2p r` show it.
-
-    Empty without NVML. Only queries are used.
-    """
+    and `-p2p r` show it. Empty without NVML. Only queries are used."""
     try:
         import pynvml
 

@@ -203,10 +203,8 @@ def wait_until_cool(
     sleep: Callable[[float], None] = time.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> Issue | None:
-    """Wait until the device is below `COOL_C`; a hot-start caution where it is not in time.
-
-    A hot card starts with lower clocks. A device that reports no temperature, or fails, is taken as cool.
-    """
+    """Wait until the device is below `COOL_C`; a hot-start caution where it is not in time. A hot card starts
+    with lower clocks. A device that reports no temperature, or fails, is taken as cool."""
     began_s = clock()
     while True:
         try:
@@ -371,32 +369,21 @@ def cautions(
 
 
 def combined(each: Sequence[Telemetry | None]) -> Telemetry | None:
-    """Watts and joules summed, the lowest clocks, the highest temperatures, the worst throttling.
-
-    None where one GPU reported nothing: a sum that leaves one out would be wrong.
-    """
+    """Watts and joules summed, the lowest clocks, the highest temperatures, the worst throttling. None where
+    one GPU reported nothing: a sum that leaves one out would be wrong."""
     reports = [telemetry for telemetry in each if telemetry is not None]
     if not reports or len(reports) < len(each):
         return None
 
-    def total(values: Sequence[float | None]) -> float | None:
-        numbers = [value for value in values if value is not None]
-        return sum(numbers) if len(numbers) == len(values) else None
+    def of_all(field: str, how: Callable[[list[float]], float]) -> float | None:
+        known = [value for telemetry in reports if (value := getattr(telemetry, field)) is not None]
+        return how(known) if known and (how is not sum or len(known) == len(reports)) else None
 
-    def known(field: str) -> list[float]:
-        return [value for telemetry in reports if (value := getattr(telemetry, field)) is not None]
-
-    reasons = dict.fromkeys(reason for telemetry in reports for reason, _ in telemetry.throttled)
-    return Telemetry(
-        samples=min(telemetry.samples for telemetry in reports),
-        power_w=total([telemetry.power_w for telemetry in reports]),
-        energy_j=total([telemetry.energy_j for telemetry in reports]),
-        sm_clock_hz=min(known("sm_clock_hz"), default=None),
-        sm_clock_min_hz=min(known("sm_clock_min_hz"), default=None),
-        temperature_start_c=max(known("temperature_start_c"), default=None),
-        temperature_max_c=max(known("temperature_max_c"), default=None),
-        throttled=tuple(
-            (reason, max(dict(telemetry.throttled).get(reason, 0.0) for telemetry in reports))
-            for reason in reasons
-        ),
-    )
+    ways: dict[str, Any] = {
+        "samples": min, "power_w": sum, "energy_j": sum, "sm_clock_hz": min, "sm_clock_min_hz": min,
+        "temperature_start_c": max, "temperature_max_c": max,
+    }  # fmt: skip
+    shares = [dict(telemetry.throttled) for telemetry in reports]
+    worst = {reason: max(each.get(reason, 0.0) for each in shares) for held in shares for reason in held}
+    values: dict[str, Any] = {field: of_all(field, how) for field, how in ways.items()}
+    return Telemetry(**values, throttled=tuple(worst.items()))

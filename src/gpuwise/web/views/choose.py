@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
@@ -32,8 +32,9 @@ REASONED = 3
 FORMER = {"electricity": "kwh", "hours-per-week": "hours"}
 # Files and names that would be traced: nobody's code is run for a question.
 FOREIGN = re.compile(r"\w:\w|\.(?:py|json|gguf|toml|safetensors)\b", re.IGNORECASE)
-# Options that the form shows in a way of its own.
-OWN_WAY = ("mode", "precision", "work", "latency", "gpus", "form", "budget", "deadline", "memory", "power")
+# What the form shows in a way of its own: limits as sliders, and options.
+LIMITS = ("budget", "deadline", "memory", "power")
+OWN_WAY = ("mode", "precision", "work", "latency", "gpus", "form", *LIMITS)
 GPUS = ("1", "1..2", "1..4", "1..8")
 WAYS: tuple[Acquire, ...] = ("both", "rent", "own")
 FORMS = ("", "pcie", "sxm", "oam", "workstation", "laptop", "mobile")
@@ -42,26 +43,6 @@ USUAL_WORK = {
     "image": "100M images", "sequence": "10M sequences", "token": "1B tokens",
     "image-step": "10M image-steps", "cell": "1000T cells",
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slider:
-    """A limit that a slider sets; the end of its way sets none."""
-
-    name: str
-    label: str
-    unit: str
-    low: float
-    high: float
-    least: bool = False  # The value asked for is a least one (memory), not a most one
-
-
-SLIDERS = (
-    Slider(name="budget", label="Budget", unit="USD", low=1, high=100_000),
-    Slider(name="deadline", label="Deadline", unit="hours", low=0.5, high=5_000),
-    Slider(name="memory", label="Memory of one GPU", unit="GB", low=4, high=288, least=True),
-    Slider(name="power", label="Power of your own GPUs", unit="W", low=60, high=12_000),
-)
 
 
 def choose(facts: Facts, asked: Asked) -> View:
@@ -81,7 +62,7 @@ def choose(facts: Facts, asked: Asked) -> View:
         document=lambda: encode_choice(found) if found else None,
         content={
             **(_ranking(found) if found else {}), "found": found, "asked": asked, "base": base,
-            "workloads": known(), "presets": presets(), "sliders": SLIDERS, "gpus": GPUS, "ways": WAYS,
+            "workloads": known(), "presets": presets(), "gpus": GPUS, "ways": WAYS,
             "fields": [field for field in FIELDS if field.name not in OWN_WAY], "former": FORMER,
         },
     )  # fmt: skip
@@ -132,7 +113,7 @@ def _base(asked: Asked) -> dict[str, Any]:
 
 def _need(asked: Asked, base: Mapping[str, Any]) -> Need:
     """The form as a need. Raises InputError for an amount or a limit that cannot be read."""
-    budget, deadline, memory, power = (asked.number(slider.name) for slider in SLIDERS)
+    budget, deadline, memory, power = map(asked.number, LIMITS)
     words = base["asks"]
     if FOREIGN.search(words):
         raise InputError("files and other libraries' names are not read here", hint="gpuwise choose")

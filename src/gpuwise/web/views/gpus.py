@@ -102,7 +102,7 @@ def one(facts: Facts, asked: Asked) -> View:
             "spec": spec,
             "pairs": neighbours(facts, spec),
             "priced": any(o.gpu_ids == (spec.id,) for o in facts.offers),
-            "names": {other.id: report.short(other) for other in facts.gpus},
+            "names": report.products(),
         },
     )
 
@@ -111,10 +111,8 @@ MOST = 6
 
 
 def picked(facts: Facts, asked: Asked) -> tuple[GpuSpec, ...]:
-    """The GPUs of the path (`a,b`) or of the form, each once.
-
-    Raises InputError for a name that is none, and for more than six.
-    """
+    """The GPUs of the path (`a,b`) or of the form, each once. Raises InputError for a name that is none, and
+    for more than six."""
     names = asked.path[0].split(",") if asked.path else asked.many("gpu")
     found = tuple({spec.id: spec for name in names if name.strip() for spec in [facts.gpu(name)]}.values())
     if len(found) > MOST:

@@ -25,11 +25,11 @@ from gpuwise.show.gpus import short
 from gpuwise.show.leaderboard import CLASSES, METRICS, SORTS, Entry
 from gpuwise.show.page import Page, References, Section
 from gpuwise.show.records import COUNTS, FORECAST, published_document
+from gpuwise.show.results import session_name
+from gpuwise.show.scaling import scaling as measured_series
 from gpuwise.show.scaling import shown as curves_shown
-from gpuwise.show.scaling import table as measured_table
 from gpuwise.show.table import Table
 from gpuwise.stats.scaling import curves
-from gpuwise.stats.scaling import series as measured_series
 from gpuwise.web.view import Asked, Sheet, View, bars, by_name, nearest
 
 # Columns that a narrow screen reaches by scrolling; what bounds a forecast and backs it comes before.
@@ -138,11 +138,9 @@ def scaling(facts: Facts, asked: Asked) -> View:
     for result in facts.results:
         ran = ((m, m.config) for m in result.measurements)
         kept = [m for m, config in ran if config.mode == "limit" or config.workload == asks.spec.id]
-        if series := measured_series(kept):
-            title = f"{result.environment.device}, {result.created_at[:16].replace('T', ' ')} UTC"
-            table = measured_table(replace(result, measurements=tuple(kept)), series)
+        if series := measured_series(replace(result, measurements=tuple(kept))):
             # Without what a terminal draws.
-            measured.append(replace(table.without({"of perfect"}), title=title))
+            measured.append(replace(series.without({"of perfect"}), title=session_name(result)))
 
     def section(name: str, title: str, records: Sequence[Record]) -> Section:
         figures, tables = curves_shown(curves(records), cited, f"{title} on several GPUs")
@@ -225,10 +223,8 @@ USUAL_WORK = "resnet50"
 
 
 def leaderboard(facts: Facts, asked: Asked) -> View:
-    """The GPUs that the filters leave, the best first.
-
-    Raises NoDataError for an address that names no network with a trace, or a mode that it lacks.
-    """
+    """The GPUs that the filters leave, the best first. Raises NoDataError for an address that names no
+    network with a trace, or a mode that it lacks."""
     name, _, mode = (asked.path[0] if asked.path else "").partition(",")
     known = traced()
     if name and name not in known:

@@ -14,6 +14,7 @@ from gpuwise.jobs.facts import Facts
 from gpuwise.model.precision import PRECISIONS
 from gpuwise.model.question import MODES
 from gpuwise.model.result import Interval, Record, Result
+from gpuwise.model.units import some, whole
 from gpuwise.show import records as speeds
 from gpuwise.show import results
 from gpuwise.show.report import report
@@ -61,10 +62,12 @@ def _sessions(found: Sequence[Result], title: str) -> Table:
     for result in found:
         names = [m.config.workload for m in result.measurements if m.config.mode != "limit"]
         place = result.environment
-        what, software = results.some(names) if names else "limits", ", ".join(place.software)
-        rows.append((result.id, what, str(len(result.measurements)), place.device, software))
-    columns = ("result", "workloads", "measurements", "device", "software")
-    return Table(title=title, columns=columns, rows=tuple(rows), numeric=frozenset({"measurements"}))
+        rows.append({
+            "result": result.id, "workloads": some(names) if names else "limits",
+            "measurements": whole(len(result.measurements)), "device": place.device,
+            "software": ", ".join(place.software),
+        })  # fmt: skip
+    return Table.of(rows, title=title, every=True)
 
 
 def workload(facts: Facts, asked: Asked) -> View:
@@ -135,10 +138,8 @@ def upload(facts: Facts, asked: Asked) -> View:
 
 
 def uploaded(facts: Facts, data: bytes, name: str) -> View:
-    """The result in an uploaded file: a result file or a report that holds one.
-
-    Raises InputError for what is neither, or holds several, or more than any session measures.
-    """
+    """The result in an uploaded file: a result file or a report that holds one. Raises InputError for what is
+    neither, or holds several, or more than any session measures."""
     found = one(data, name)
     if len(found.measurements) > MOST_MEASUREMENTS:
         problem = f"{name} holds {len(found.measurements)} measurements; shown are up to {MOST_MEASUREMENTS}"

@@ -10,10 +10,9 @@ from typing import Any
 from gpuwise.errors import NoDataError
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.result import Interval
-from gpuwise.model.units import times
+from gpuwise.model.units import some, times
 from gpuwise.show.charts import SERIES, Mark, over_time
 from gpuwise.show.page import Figure
-from gpuwise.show.results import some
 from gpuwise.show.table import Table, speed
 from gpuwise.web.team import ROLES, Row, Team, alert_words
 from gpuwise.web.view import Asked, Sheet, View

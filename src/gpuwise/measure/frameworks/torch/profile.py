@@ -83,10 +83,8 @@ def profile(step: Callable[[], object], steps: int, device: str) -> Profile:
 
 
 def summarise(spans: Sequence[Span], steps: int, wall_s: float) -> Profile:
-    """The profile of one step from the spans of `steps` steps that took `wall_s` together. Pure.
-
-    Raises RuntimeError where none took time.
-    """
+    """The profile of one step from the spans of `steps` steps that took `wall_s` together. Pure. Raises
+    RuntimeError where none took time."""
     if not any(span.own_s for span in spans):
         raise RuntimeError("the profiler saw no kernel")
     alike = grouped((kind(span.name), span) for span in spans)
@@ -127,5 +125,4 @@ def merged(ranges: Iterable[tuple[float, float]]) -> Ranges:
 
 
 def total(ranges: Ranges) -> float:
-    """Seconds that ranges cover together."""
     return sum(end - start for start, end in ranges)

@@ -170,7 +170,6 @@ class Heartbeat:
         self._thread.start()
 
     def enter(self, phase: str) -> None:
-        """Begin one of PHASES."""
         self._phase, self._steps, self._moved = PHASES.index(phase), 0, time.monotonic()
 
     def step(self) -> None:
@@ -212,24 +211,16 @@ def straggler(rows: Sequence[Row], now: float) -> events.Straggler | None:
     oldest = min(rows, key=lambda row: row.beat, default=None)
     if oldest is None:
         return None
-    if now - oldest.beat > LATE_S:
-        return _straggler(oldest, now - oldest.beat, silent=True)
-    last = min(rows, key=lambda row: (row.phase, row.steps))
-    ahead = [row for row in rows if (row.phase, row.steps) > (last.phase, last.steps)]
-    if not ahead:
+    late, waited_s = oldest, now - oldest.beat
+    if not (silent := waited_s > LATE_S):
+        late = min(rows, key=lambda row: (row.phase, row.steps))
+        ahead = [row for row in rows if (row.phase, row.steps) > (late.phase, late.steps)]
+        waited_s = now - max(late.moved, min(row.moved for row in ahead)) if ahead else 0.0
+    if waited_s <= LATE_S:
         return None
-    waited_s = now - max(last.moved, min(row.moved for row in ahead))
-    return _straggler(last, waited_s, silent=False) if waited_s > LATE_S else None
-
-
-def _straggler(row: Row, waited_s: float, *, silent: bool) -> events.Straggler:
+    rank, gpu, pid, phase = (int(value) for value in (late.rank, late.local, late.pid, late.phase))
     return events.Straggler(
-        rank=int(row.rank),
-        gpu=int(row.local),
-        pid=int(row.pid),
-        doing=PHASES[int(row.phase)],
-        waited_s=waited_s,
-        silent=silent,
+        rank=rank, gpu=gpu, pid=pid, doing=PHASES[phase], waited_s=waited_s, silent=silent
     )
 
 
@@ -352,10 +343,8 @@ def run(
 
 
 def attributed(config: RunConfig, spec: WorkloadSpec) -> bool:
-    """True if what several GPUs lose is attributed to its causes, for which each rank works alone first.
-
-    A trial of `gpuwise tune` wants a speed only: alone, each would build and compile its step once more.
-    """
+    """True if what several GPUs lose is attributed to its causes, for which each rank works alone first. A
+    trial of `gpuwise tune` wants a speed only: alone, each would build and compile its step once more."""
     return not (spec.collective or (config.quick and config.compile))
 
 
@@ -372,10 +361,8 @@ def fitting(adapter: TorchAdapter, config: RunConfig, report: events.Report) -> 
 def alone(
     adapter: TorchAdapter, config: RunConfig, batch: int, ranks: Ranks, heartbeat: Heartbeat
 ) -> tuple[float, ...]:
-    """Every rank's mean step, in seconds, while all of them work and nobody exchanges anything.
-
-    Empty where one rank cannot do it alone.
-    """
+    """Every rank's mean step, in seconds, while all of them work and nobody exchanges anything. Empty where
+    one rank cannot do it alone."""
     heartbeat.enter("measuring alone")
     try:
         mine = _alone(adapter, config, batch)
