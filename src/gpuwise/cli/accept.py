@@ -56,6 +56,12 @@ MEASURING = (
     (*printer.SUFFIXES, BUNDLE, *CERTIFICATES),
 )
 def command(results: tuple[str, ...], **options: Any) -> None:
+    """Measure every GPU of this host and judge it: speed, heat, clocks, PCIe, power, ECC, MIG, other
+    processes.
+
+    With RESULT files, bundles or FOLDERs nothing is measured: they are judged as a fleet, and outliers
+    are named. Exits with 1 where a card or host fails.
+    """
     to: printer.Output = options["to"]
     output, quiet = to.file, options["quiet"]
     if options["hosts"] is not None:
@@ -193,6 +199,11 @@ def _how_long(options: dict[str, Any]) -> list[str]:
 @click.command()
 @output_options
 def doctor(to: printer.Output) -> None:
+    """Check driver, torch, ECC, MIG, power, clocks, heat, PCIe, other processes and disk.
+
+    Exits with 3 when something makes measuring a GPU impossible, also where there is none. Reads only,
+    changes nothing.
+    """
     from gpuwise.show.hello import checks as table
 
     checks = health()

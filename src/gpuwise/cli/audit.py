@@ -20,6 +20,13 @@ from gpuwise.show import audits as show
 @options("audit")
 @output_options
 def command(files: tuple[Path, ...], every: bool, to: printer.Output) -> None:
+    """Judge every figure in FILEs: Markdown, HTML, text, CSV, a gpuwise result, or a directory of such
+    texts; standard input is read where there is none.
+
+    Specifications are compared with the catalog, hourly prices with dated offers, throughput with physics
+    and logic. Exits with 1 where something is contradicted, with 5 where a file holds no claim that could
+    be judged.
+    """
     if not files and sys.stdin.isatty():
         raise InputError("no file given, and nothing is piped in", hint="gpuwise audit article.md")
     paths = files or (Path("-"),)

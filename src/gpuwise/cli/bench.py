@@ -80,6 +80,23 @@ def _words(allowed: tuple[str, ...], make: Callable[[str], object] = str) -> Cal
 @drawn_output
 @click.pass_context
 def command(context: click.Context, /, **options: Any) -> None:
+    """Measure this machine: limits first, then each workload, one line each as it is final.
+
+    WORKLOAD is a name of `gpuwise workloads`, a file of yours (./my_model.py), or a network of a
+    library: timm:NAME, torchvision:NAME, hf:CONFIG. Every list takes commas. The result is kept after
+    every measurement; Ctrl-C keeps what is done.
+
+    With --endpoint a running server is measured instead: tokens and requests a second, times to the first
+    token, per token and to the end, at each number of requests at once or a second. With --engine an engine
+    is started on random weights of a model first, and ended.
+
+    \b
+      gpuwise bench resnet50 --precision bf16,fp16
+      gpuwise bench llama-3.1-8b --mode infer --precision int4 --batch 1 --context 4k
+      gpuwise bench llama-3.1-8b --mode train --method qlora --checkpointing
+      gpuwise bench served:llama-3.1-8b --engine vllm --precision fp8 --concurrency 1,16,64
+      gpuwise bench --endpoint http://localhost:8000 --concurrency 1,4,16,64 --slo 'TTFT<=500ms,TPOT<=50ms'
+    """
     to: printer.Output = options["to"]
     quiet = options["quiet"] or to.as_json
     served = [name for name in options["workloads"] if name.startswith("served:")]
@@ -337,6 +354,11 @@ class Screen:
 @options("reproduce", device=DeviceChoice())
 @output_options
 def again(what: str, device: Devices | None, quiet: bool, to: printer.Output) -> None:
+    """Run every measurement of a result again, at the batch that it had.
+
+    It is reproduced where the ratio of new to old may be 1 within its interval and 2 %; else exit code 1.
+    What differs between the two environments stands before the table.
+    """
     words = shlex.join(["gpuwise", "reproduce", Path(what).name])
     screen = Screen(quiet=quiet or to.as_json)
     answer = reproduce(

@@ -77,6 +77,14 @@ def command(
     to: printer.Output,
     **options: Any,
 ) -> None:
+    """Rank GPUs by what the work costs on them, with intervals, reasons and what would change the answer.
+
+    WORKLOAD is a question ('serve a 70B for 50 users', 'two 3090s or one 4090 for llama-3.1-70b'), one of
+    `gpuwise workloads`, several with shares of time, a language model by name
+    (llama-3.1-70b, with --mode qlora to fine-tune it), a preset (large-model-training,
+    llm-inference, llm-finetuning, vision-cnn, vision-diffusion, scientific-fp64, mobile), or a recommendation
+    that was kept with -o FILE.json, which is then made again. Without anything: five questions.
+    """
     from gpuwise.jobs import choosing
     from gpuwise.jobs.facts import Facts
     from gpuwise.judge.choose.answer import differences

@@ -94,6 +94,10 @@ def _job(options: dict[str, Any]) -> ClusterJob:
 )
 @output_options
 def merge(files: tuple[Path, ...], to: printer.Output) -> None:
+    """Merge the result FILEs that the machines of one `gpuwise bench --nodes N` wrote.
+
+    The first machine's file is kept; the others add the watts, clocks and heat of their GPUs.
+    """
     result = merged([store.load(file) for file in files])
     to.table(show.measurements(result), lambda: store.encode(result))
     if to.on_screen and (scaled := scaling(result)) is not None:

@@ -22,7 +22,7 @@ import click
 
 from gpuwise import __version__
 from gpuwise.cli import print as printer
-from gpuwise.cli.options import option, rows, synonyms, texts
+from gpuwise.cli.options import option, rows, synonyms
 from gpuwise.errors import INTERRUPTED, GpuwiseError, MachineError
 
 # EX_SOFTWARE of sysexits.h.
@@ -213,7 +213,6 @@ class LazyGroup(click.Group):
         command = getattr(import_module(f"gpuwise.cli.{module}"), name)
         assert isinstance(command, click.Command)
         command.name, command.short_help = cmd_name, VERBS[cmd_name]
-        command.help = texts().get(cmd_name, command.help)  # groups say in their own place what they are for
         return command
 
     def resolve_command(

@@ -1,4 +1,4 @@
-"""The texts of every verb (`help.toml`), and its options from `options.csv`: name, value and what each does.
+"""The options of every verb, from `options.csv`: what each is called, takes and does.
 
 A row holds for the verbs that it names, with the name of its value (else that of the option), its kind,
 default, placeholder, environment variable and help. A kind is `flag`, `int 1..20`, `path`, `on|off`, or what
@@ -52,14 +52,6 @@ def rows(name: str) -> list[dict[str, str]]:
     """The rows of a table beside this file."""
     with Path(__file__).with_name(name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
-
-
-@cache
-def texts() -> dict[str, str]:
-    """Verb -> what its help says above the options."""
-    import tomllib  # a list of the verbs needs none
-
-    return tomllib.loads(Path(__file__).with_name("help.toml").read_text(encoding="utf-8"))
 
 
 def synonyms(option: str, words: Iterable[str]) -> dict[str, tuple[str, str]]:

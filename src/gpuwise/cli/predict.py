@@ -35,6 +35,19 @@ MOST_ROWS = 15
 @options("predict", sort=report.SORTS)
 @output_options
 def command(workload: str, gpus: tuple[str, ...], to: printer.Output, **options: Any) -> None:
+    """Predict WORKLOAD on GPUs that need not be here: throughput with an 80 % interval, memory and whether
+    it fits, watts, what bounds it, and the basis of the prediction.
+
+    WORKLOAD is a name of `gpuwise workloads`, a file (./my_model.py), timm:NAME, torchvision:NAME or
+    hf:CONFIG; or served:NAME, a language model behind an engine. Built-in workloads need neither a GPU nor
+    torch; others are traced without data.
+
+    \b
+      gpuwise predict resnet50 --gpu rtx-4090,h100-sxm
+      gpuwise predict bert-large --gpu 24GB.. --sort efficiency
+      gpuwise predict llm-8b-decode --mode infer --gpu all --batch 16
+      gpuwise predict served:llama-3.1-70b --gpu h100-sxm --gpus 4
+    """
     if workload.startswith("served:") and (options["calibration"] or options["source"]):
         raise InputError("served models take no result", hint="leave out --calibrate and --from")
     for name in ("calibration", "source"):
@@ -114,6 +127,17 @@ def _named(text: str, asked: tuple[int, ...]) -> tuple[str, tuple[str, ...]]:
 @options("fit")
 @drawn_output
 def fit(model: str, to: printer.Output, **options: Any) -> None:
+    """Does MODEL fit, and how fast: memory by part, tokens a second with an 80 % interval, the time to the
+    first token, over formats, contexts and batches.
+
+    MODEL is a name (llama-3.1-8b, qwen3-30b-a3b, gpt-oss-20b), hf:./config.json of any other, or a GGUF file.
+
+    \b
+      gpuwise fit llama-3.1-70b --gpu rtx-4090,h100-sxm
+      gpuwise fit llama-3.1-8b --for qlora,lora --gpu 24GB --context 2k
+      gpuwise fit gpt-oss-20b --weights mxfp4 --gpu rtx-5090 --context 8k,32k --batch 1,16
+      gpuwise fit qwen3-235b-a22b --weights fp8 --gpu h200-sxm --gpus 4
+    """
     names, gpus = _named(",".join(options["gpus"]), options["counts"]) if options["gpus"] else ("", ())
     given = {name: value for name, value in options.items() if value is not None}
     if size := options["memory"]:
@@ -152,6 +176,10 @@ def fit(model: str, to: printer.Output, **options: Any) -> None:
 @options("calibrate")
 @output_options
 def calibrate(to: printer.Output, **options: Any) -> None:
+    """Measure convolutions, products, norms, copies, reductions, lookups, recurrent layers and optimisers on
+    this machine's GPU for two to three minutes. Predictions of that GPU use them from then on, of
+    networks that nobody measured too.
+    """
     from gpuwise.jobs import calibrating
 
     request = calibrating.CalibrateRequest(**options, keep=options["device"] == "cuda")
@@ -161,6 +189,11 @@ def calibrate(to: printer.Output, **options: Any) -> None:
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def validate(arguments: tuple[str, ...]) -> None:
+    """Score predictions on a file of public measurements, each GPU left out of the fit.
+
+    Takes the arguments of `python -m evaluation.predict` (--set, --data, --holdout, --owned, --transfer,
+    --json) and runs that from a checkout of the repository, which holds the scored sets; the wheel does not.
+    """
     # The wheel has no scored sets: what runs is the folder beside `src`.
     root = Path(gpuwise.__file__).parents[2]
     if not (root / "evaluation" / "predict" / "__main__.py").is_file():

@@ -31,6 +31,11 @@ FULL_WIDTH = 190
 @drawn_output
 @click.pass_context
 def command(ctx: click.Context, /, what: tuple[str, ...], to: printer.Output, **options: Any) -> None:
+    """List what GPU costs: dated offers, newest sight of each, cheapest first.
+
+    Without GPU: lowest and median price of every GPU. `gpuwise prices update` fetches today's prices
+    through gpuhunt (pip install "gpuwise[prices]"); nothing else here uses the network.
+    """
     from gpuwise.show import prices as show
 
     day = printer.today()

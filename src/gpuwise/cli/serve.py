@@ -32,6 +32,18 @@ def command(
     webhook: str | None,
     as_json: bool,
 ) -> None:
+    """Explore GPUs, compare, predict, choose, audit and look at results in a browser. RESULTs are shown
+    beside those that are kept.
+
+    Listens on this machine alone; Ctrl-C ends it. Uploads are read in memory, shown and forgotten. With --db
+    results that are pushed are kept, and every page asks for a token (`gpuwise token`).
+
+    \b
+      gpuwise serve
+      gpuwise serve --db --port 9000
+      gpuwise serve results/h200/resnet50-tuned.json --port 9000
+      gpuwise serve --static site
+    """
     _check(files, host, public, token, database)
     team = None
     if webhook and database is None:

@@ -36,6 +36,7 @@ PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "int8", "int4", "mxfp4", "n
     (*printer.SUFFIXES, ".html", *printer.DRAWINGS),
 )
 def command(words: tuple[str, ...], full: bool, for_whom: bool, chart: bool, to: printer.Output) -> None:
+    """Show WHAT: a result file, `last`, the beginning of a result's id, a report, or a GPU's name."""
     what = " ".join(words)  # a GPU's name needs no quotes
     # Pages and uses need forecasts, so the predictor: only when they are asked for.
     if for_whom:
@@ -111,6 +112,10 @@ def compared(
     files: tuple[Path, ...],
     to: printer.Output,
 ) -> None:
+    """Compare two or more results (the first is the baseline), or two or more GPUs by name.
+
+    A report counts as the results that it holds.
+    """
     from gpuwise.jobs.comparing import CompareRequest, compare, compare_gpus
     from gpuwise.stats.comparison import parse_condition
 
@@ -181,6 +186,15 @@ def compared(
     printer.PAGE_SUFFIXES,
 )
 def report(what: tuple[str, ...], to: printer.Output) -> None:
+    """Report RESULTs (by default the last): files, `last`, ids or their beginnings, or reports.
+
+    Without -o the report is printed as Markdown. `gpuwise show` and `gpuwise compare` read an HTML report
+    back as the results that it holds.
+
+    \b
+      gpuwise report last -o report.html
+      gpuwise report results/h200/*.json -o h200.html
+    """
     from gpuwise.jobs import reporting
 
     try:
@@ -200,6 +214,11 @@ def report(what: tuple[str, ...], to: printer.Output) -> None:
 @options("results", FORMATS=tuple(FORMATS), precision=PRECISIONS)
 @output_options
 def results(to: printer.Output, top: int, **options: Any) -> None:
+    """Show speeds of WORKLOAD, or list the workloads of which speeds are known.
+
+    What gpuwise measured comes from the store, each with its interval; what others published comes
+    from a curated table of cited figures and from imported files.
+    """
     request = SpeedsRequest(**options)
     answer = speeds(request, Facts(request.files, tell=printer.talk))
     printer.note(answer)

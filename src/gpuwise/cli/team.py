@@ -224,6 +224,12 @@ def push(
     token: str | None,
     as_json: bool,
 ) -> None:
+    """Push RESULTs (by default the last): files, `last`, ids, or reports. Pushed twice they are kept once; a
+    signature beside one (`gpuwise team sign`) is sent along.
+
+    Each speed is compared with the last one of the same question on the same card, or kind of GPU, in the
+    project. Exits with 1 where one became slower, or where a result contradicts itself and is kept apart.
+    """
     from gpuwise.show.table import Table
 
     if not address:

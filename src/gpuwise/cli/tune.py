@@ -26,6 +26,12 @@ from gpuwise.show import tuning as show
 )
 @output_options
 def command(*, quiet: bool, to: printer.Output, **options: Any) -> None:
+    """Try the switches of a workload's recipe one after the other, each time from the fastest so far.
+
+    It starts with the default, then the recipe that is known, if there is one: found here before, or shipped.
+    A setting whose loss or gradients differ from the default recipe's does not count. The best is
+    kept, and `gpuwise bench` uses it on this kind of device with this torch.
+    """
     if to.file is not None:
         store.check_writable(to.file)  # a search takes minutes: not at its end
     options["precision"] = options["precision"] and Precision(options["precision"])

@@ -27,6 +27,11 @@ LEAST_S = 0.1
 @options("watch", device=DeviceChoice(several=True))
 @output_options
 def command(device: Devices | None, every: str, length: float | None, to: printer.Output) -> None:
+    """Show what each GPU does, whatever program runs on it: watts and their limit, clocks, temperature,
+    memory, and what holds its clock down, with the share of looks at which it did.
+
+    With --json or -o one look, or with --for what was seen at its end.
+    """
     pause, rest = parse_seconds(every), length
     if pause < LEAST_S:
         raise InputError(f"--every {every} is shorter than {LEAST_S} s", hint="--every 500ms")
