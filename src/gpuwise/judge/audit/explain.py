@@ -44,7 +44,7 @@ _PRINTED = {
     "base_hz": 1e6, "l2_bytes": 2**20, "transistors": 1e6,
 }  # fmt: skip
 # Fields whose digits stay right when a unit or a prefix is mistaken.
-_IN_BYTES = ("memory_bytes", "memory_bytes_per_s", "link_bytes_per_s")
+_IN_BYTES = ("memory_bytes", "memory_bytes_per_s", "link_bytes_per_s", "l2_bytes")
 
 Explained = tuple[Kind, str]
 """A kind of error, and a sentence about this one."""

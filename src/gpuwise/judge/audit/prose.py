@@ -473,7 +473,11 @@ class _Choice(Sentence):
         # What follows the rate of a link may be another's link, too.
         linked = self.link_open or self.last.get("link_bytes_per_s", -1) > self.last.get(reading.field, -1)
         if unit and not (reading.field == "memory_bytes_per_s" and linked):
-            said = LISTED if any(1 / LIKE < ratio < LIKE for ratio in ratios(owner, reading)) else said
+            near = ratios(owner, reading)
+            # "5.3 GB/s" for 5.3 TB/s: the right digits with a wrong prefix.
+            digits = [times * ratio for times in (1e3, 1e-3) for ratio in near]
+            like = any(1 / LIKE < ratio < LIKE for ratio in near)
+            said = LISTED if like or any(evidence.alike(d, 1, agree.CLOSE) for d in digits) else said
         return _Option(owner, reading, owned, said, is_known(owner, reading))
 
     def readings(self, place: int) -> Iterator[tuple[float, Reading]]:
