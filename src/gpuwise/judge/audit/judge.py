@@ -593,9 +593,13 @@ def _is_other_rate(claim: Claim) -> bool:
             for times in ((1, 2) if name in narrow else (1,))
         ]
         return not rates or any(alike(value, rate, APART) for value in values for rate in rates)
-    # What a machine of eight does is often printed beside the name of one.
-    most = _most(claim) if claim.field.startswith("peak:") else 0.0
-    machine = most and mechanism(claim) is None and any(alike(v, 8 * most, agree.ROUGH) for v in values)
+    # What a machine of eight does or draws is often printed beside the name of one.
+    drawn = claim.field == "power_w"
+    most = _most(claim) if drawn or claim.field.startswith("peak:") else 0.0
+    several = [n * most for n in ((4, 8) if drawn else (8,))]
+    machine = most and mechanism(claim) is None and (
+        any(alike(v, sum_, agree.ROUGH) for v in values for sum_ in several)
+    )
     return bool(machine) or any(alike(v, n * rate, VECTOR) for v in values for rate in rates for n in (1, 2))
 
 

@@ -225,7 +225,9 @@ def _of_tokens(claim: Claim) -> Finding:
         for name in ("memory_bytes_per_s", "memory_bytes")
     )
     if alone and min(rates) and min(rooms):
-        bandwidth, room = max(rates) * claim.count, max(rooms) * claim.count
+        shared = claim.count == 1 and claim.context and CUES["shared"].search(claim.context[0])
+        count = IN_MACHINE if shared else claim.count
+        bandwidth, room = max(rates) * count, max(rooms) * count
         # A file that is far too small for the format of the column is another one's.
         files = [size for size in files if not formats[0] or size > SAME_FORMAT * weights * stored]
         size = min(files, default=weights * stored)
