@@ -248,7 +248,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         ) and (
             not any(1 / OTHER < v / (claim.count * k) <= most for v in stated for k in known if k)
             and not (claim.field in COUNTS and any(agree.is_slip(v, k) for v in stated for k in known))
-            and (bare or (kind in UNTELLING and text.explain(claim)[1] != explain.OTHER_FORMAT))
+            and (bare or kind in UNTELLING)
         )  # fmt: skip
         # A column that states several wrong figures of one GPU holds what was measured, or paid, of it.
         measured = len(wrong_of[_column(claim)]) > 1
@@ -611,7 +611,8 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
     # One figure of a neighbour may be equal by chance; two of a row are copied.
     chance = kind == explain.NEIGHBOUR and not text.of_neighbour(claim, 2)
     # So near the known value a figure of no telling kind is another edition's, or rounded twice.
-    near = EDITIONS if chance or kind in UNTELLING else VARIANTS if kind == "other variant" else 0.0
+    untelling = chance or kind in UNTELLING or kind == "wrong precision"
+    near = EDITIONS if untelling else VARIANTS if kind == "other variant" else 0.0
     # The figure of the next product was taken for this one's: also where they differ by little.
     beside = (other for i in claim.gpu_ids for other in (*agree.next_to(i), *agree.family(i)))
     of_next = any(is_copied(claim.field, claim.values, other) for other in beside)
@@ -671,7 +672,7 @@ def _finding(claim: Claim, verdict: Verdict, text: Around) -> Finding:
     best, source = _best(claim)
     if verdict == "contradicts" and _counts_bits(claim) and agrees(claim):
         kind, explanation = "unit", "right digits, in bits: a byte has eight"
-    elif verdict == "contradicts" and claim.total and not _is_no_multiple(claim):
+    elif verdict == "contradicts" and claim.total:
         kind, explanation = "wrong sum", f"{claim.count} times {best} is another sum"
     elif verdict == "contradicts":
         kind, explanation = text.name(claim)

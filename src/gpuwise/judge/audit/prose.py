@@ -225,6 +225,13 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         elif about is not None and about.sure and not (about.several or named) and len(words) < 2 * NEAR:
             # "No tensor cores." below the name of a GPU.
             named = [Token(kind="gpu", start=0, end=0, text=about.text, gpu_ids=about.gpu_ids)]
+        elif not named and (family := CUES["family_leads"].match(words)) is not None:
+            # "All Hopper products support FP8": of each of that architecture.
+            kind = agree.word("architecture", family["architecture"])
+            ids = tuple(
+                s.id for s in catalog.all_gpus() if agree.word("architecture", s.architecture or "") == kind
+            )
+            named = [Token(kind="gpu", start=0, end=family.end(), text=family["architecture"], gpu_ids=ids)]
         # Of "FP8 in its tensor cores" FP8 alone.
         said_abilities = [
             (field, match) for match in NAMED.finditer(words) if (field := ability_of(match[0]))
