@@ -328,19 +328,26 @@ def judge_rents(claims: Sequence[Claim], today: date) -> Iterator[Finding]:
     quotes = (
         o for o in prices.offers(today=today) if o.per_hour and o.currency == "USD" and prices.is_quote(o)
     )
-    offers = [o for o in prices.newest(list(quotes)) if not prices.is_stale(o, today)]
-    known = {ids: [o for o in offers if set(ids) & set(o.gpu_ids)] for ids in {c.gpu_ids for c in claims}}
+    every = list(quotes)
+    offers = [o for o in prices.newest(every) if not prices.is_stale(o, today)]
     for claim in claims:
         text = " | ".join(claim.context)[:NEAR]
-        mine = known[claim.gpu_ids]
+        mine, ever = ([o for o in of if {*claim.gpu_ids} & {*o.gpu_ids}] for of in (offers, every))
         words = set(re.findall(r"[a-z0-9]+", text.casefold()))
         named = [o for o in mine if o.provider.casefold().split(".")[0].split()[0] in words]
         used = named or (mine if len(mine) >= FEWEST else [])
         verdict, best, explanation = _rent(claim, text, used, today.year)
         newest = max((offer.seen_on for offer in used), default="")
+        # What nobody ever asked is no price of long ago.
+        once = [o.per_gpu for o in ever]
+        stale = any(
+            min(once) / HALF <= v.value / claim.count <= HALF * max(once)
+            for v in claim.values if once and isinstance(v, Number)
+        )  # fmt: skip
+        kind: Kind = "stale price" if stale else "wrong value"
         yield Finding(
             lines=(claim.line,), gpu=claim.gpu, field=RENT, stated=claim.stated, verdict=verdict,
-            kind="stale price" if verdict == "contradicts" else None, best=best, explanation=explanation,
+            kind=kind if verdict == "contradicts" else None, best=best, explanation=explanation,
             source=f"{len(used)} offers, newest of {newest}" if used else "",
         )  # fmt: skip
 
