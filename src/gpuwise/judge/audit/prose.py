@@ -938,6 +938,9 @@ class _Choice(Sentence):
         # A list may name the chip of another one: "The K80? Two GK210 chips with 12 GB each".
         vouched = field != "chip" and self.is_vouched(place, owner)
         goes_on = vouched or self.gpus or self.goes_on or CUES["about_it"].match(self.text)
+        if owner is self.about and not own and CUES["relative_leads"].match(self.text):
+            # "The successor got 4,915 cores"
+            return False
         if owner is self.about and not goes_on:
             # "From a 4090 the 5090 is a step. 16,384 cores are enough": of another one that was named;
             # "The successor has 24 GB": or that is near it in the range.
@@ -1073,6 +1076,11 @@ FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
     "a question": lambda s, v: s.text.endswith("?"),
     "a table without its cells": lambda s, v: s.telegram,
     "unnamed field": lambda s, v: s.own(v.place) is None,
+    "rated": lambda s, v: v.place in s.listed or s.own(v.place) == v.field or s.before(
+        "built_for", v.token.start) or CUES["built_for_behind"].match(s.text, v.token.end) or (
+            s.gpus and not CUES["set_so"].search(s.text, v.token.end, v.token.end + LEAD)
+            if s.before("leads", v.token.start) else any(
+                g.start - v.token.end < 2 for g in s.gpus if g.start >= v.token.end)),
     "language model": lambda s, v: s.of_model and v.token.approximate,
     "chip leads": lambda s, v: s.chip_leads(v.token) and not s.owned[v.place][0].die,
     "another form": lambda s, v: (said := s.form_of(v.token)) is not None and not any(
