@@ -529,7 +529,7 @@ class _Choice(Sentence):
         before, after = self.text[: token.start], self.text[token.end :][:LEAD]
         if dimension == "usd":
             hourly = self.hourly and token.numbers[0].value < DEAREST_HOUR
-            if token.hourly or hourly or re.match(r"\s?(?:/|per |an )\s?(?:gpu[- ])?h|\s?hourly|,? on[- ]demand", after):
+            if token.hourly or hourly or CUES["an_hour"].match(after):
                 yield 0.0, "rent per hour"
             elif CUES["at_launch"].search(self.around(token)) or place in self.listed:
                 yield 0.0, "launch_price_usd"
