@@ -139,11 +139,8 @@ def abilities(
         clause = re.split(r"[,;]", sentence[end:], maxsplit=1)[0]
         doubt = follows or CUES["in_software"].search(sentence[:end] + clause) or sentence.endswith("?")
         # Two cards of different names cannot be linked, whether or not each has NVLink.
-        mixed = (
-            field == "link" and said == "no" and len({g.gpu_ids for g in named}) > 1
-            and CUES["linking"].search(sentence)
-            and any(cue_before("joined_to", sentence, g.start) for g in named)
-        )  # fmt: skip
+        several = len({g.gpu_ids for g in named}) > 1 and CUES["linking"].search(sentence)
+        mixed = field == "link" and said == "no" and several
         for gpu in owners:
             owner = subject([gpu])
             stated = sentence[min(start, end) : end].strip(" ,:'\u2019")

@@ -596,12 +596,8 @@ def _is_other_rate(claim: Claim) -> bool:
     # What a machine of eight does or draws is often printed beside the name of one.
     drawn = claim.field == "power_w"
     most = _most(claim) if drawn or claim.field.startswith("peak:") else 0.0
-    several = [n * most for n in ((4, 8) if drawn else (8,))]
-    machine = (
-        most
-        and mechanism(claim) is None
-        and (any(alike(v, sum_, agree.ROUGH) for v in values for sum_ in several))
-    )
+    of = (4 * most, 8 * most)[not drawn :]
+    machine = most and mechanism(claim) is None and any(alike(v, n, agree.ROUGH) for v in values for n in of)
     return bool(machine) or any(alike(v, n * rate, VECTOR) for v in values for rate in rates for n in (1, 2))
 
 

@@ -528,10 +528,13 @@ class _Choice(Sentence):
         token, dimension = self.tokens[place], self.tokens[place].measures
         before, after = self.text[: token.start], self.text[token.end :][:LEAD]
         if dimension == "usd":
+            clause = re.split(r"[;,]|\b(?:but|and)\b", before)[-1] + re.split("[;,.]", after)[0]
             hourly = self.hourly and token.numbers[0].value < DEAREST_HOUR
             if token.hourly or hourly or CUES["an_hour"].match(after):
                 yield 0.0, "rent per hour"
-            elif CUES["at_launch"].search(self.around(token)) or place in self.listed:
+            elif not CUES["of_today"].search(clause) and (
+                CUES["at_launch"].search(self.around(token)) or place in self.listed
+            ):
                 yield 0.0, "launch_price_usd"
             else:
                 yield LISTED, "price"

@@ -339,11 +339,9 @@ def judge_rents(claims: Sequence[Claim], today: date) -> Iterator[Finding]:
         verdict, best, explanation = _rent(claim, text, used, today.year)
         newest = max((offer.seen_on for offer in used), default="")
         # What nobody ever asked is no price of long ago.
-        once = [o.per_gpu for o in ever]
-        stale = any(
-            min(once) / HALF <= v.value / claim.count <= HALF * max(once)
-            for v in claim.values if once and isinstance(v, Number)
-        )  # fmt: skip
+        once = [o.per_gpu for o in ever] or [0.0]
+        asked = [v.value / claim.count for v in claim.values if isinstance(v, Number)]
+        stale = min(once) / HALF <= max(asked) and min(asked) <= HALF * max(once)
         kind: Kind = "stale price" if stale else "wrong value"
         yield Finding(
             lines=(claim.line,), gpu=claim.gpu, field=RENT, stated=claim.stated, verdict=verdict,
