@@ -17,7 +17,7 @@ from math import inf, nan
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import agree, evidence, explain
 from gpuwise.judge.audit.agree import ROUNDED, agrees, evidence_of, is_copied, numbers_of, same, states
-from gpuwise.judge.audit.cells import POINTED, SUMMED, in_thousands
+from gpuwise.judge.audit.cells import POINTED, SUMMED, WHOLE, in_thousands
 from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism
 from gpuwise.judge.audit.grid import GRID
@@ -395,6 +395,11 @@ def _verdict(claim: Claim) -> Verdict:
     disputed = any(_is_disputed(claim, stated, k) for k in known for stated in claim.values)
     # Of "148 / 152 SMs" one is right: the other is of an edition that the catalog lacks.
     disputed |= len(claim.values) > 1 and any(same(claim, v, k.value) for v in claim.values for k in known)
+    # "It has 3,600 cores", of 3,584
+    round_ = claim.block < GRID and claim.field in WHOLE and agrees(replace(claim, approximate=True))
+    disputed |= round_ and all(
+        isinstance(v, Number) and v.digits <= agree.FEW and v.value >= 1000 for v in claim.values
+    )
     other = _LEAST.search(claim.stated) is not None or _is_other_rate(claim) or _is_option(claim)
     other = other or _is_stated_otherwise(claim)
     return "cannot tell" if disputed or other else "contradicts"
@@ -594,10 +599,12 @@ def _is_other_rate(claim: Claim) -> bool:
         ]
         return not rates or any(alike(value, rate, APART) for value in values for rate in rates)
     # What a machine of eight does or draws is often printed beside the name of one.
-    drawn = claim.field == "power_w"
-    most = _most(claim) if drawn or claim.field.startswith("peak:") else 0.0
-    of = (4 * most, 8 * most)[not drawn :]
-    machine = most and mechanism(claim) is None and any(alike(v, n, agree.ROUGH) for v in values for n in of)
+    sums = [8 * _most(claim)] if claim.field.startswith("peak:") else []
+    if claim.field == "power_w":
+        sums = [n * watts for watts in numbers_of(k.value for k in evidence_of(claim)) for n in (4, 8)]
+    machine = (
+        sums and mechanism(claim) is None and any(alike(v, n, agree.ROUGH) for v in values for n in sums)
+    )
     return bool(machine) or any(alike(v, n * rate, VECTOR) for v in values for rate in rates for n in (1, 2))
 
 
