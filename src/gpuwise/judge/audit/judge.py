@@ -601,7 +601,8 @@ def _is_other_rate(claim: Claim) -> bool:
     # What a machine of eight does or draws is often printed beside the name of one.
     sums = [8 * _most(claim)] if claim.field.startswith("peak:") else []
     if claim.field == "power_w":
-        sums = [n * watts for watts in numbers_of(k.value for k in evidence_of(claim)) for n in (4, 8)]
+        each = numbers_of(k.value for k in evidence_of(claim))
+        sums = [n * watts for watts in each for n in (4, 8) if n * watts > 2 * max(each)]
     machine = (
         sums and mechanism(claim) is None and any(alike(v, n, agree.ROUGH) for v in values for n in sums)
     )
