@@ -381,10 +381,15 @@ def _verdict(claim: Claim) -> Verdict:
     known = evidence_of(claim)
     silent = any(not evidence.of(i, claim.field) for i in claim.gpu_ids if not _has_no_link(i, claim.field))
     silent = silent and claim.field not in ALIKE
-    # What several GPUs have together is only what the text says it is.
-    together = (
-        claim.count > 1 and not claim.total and not _is_no_multiple(claim) and claim.field not in OF_EACH
-    )
+    # What several GPUs have together is only what the text says it is, but for a size or a power that is neither
+    # one's nor that of several: less than two have. So few cores are those of a machine's processors, and such
+    # a rate that of its network.
+    least = 0.0 if claim.field in ("memory_bytes", "power_w") else 1 / MACHINE
+    ratios = [v / k for v in numbers_of(claim.values) for k in numbers_of(k.value for k in known)]
+    no_multiple = bool(ratios) and claim.field in (*SUMMED, "power_w") and all(
+        least < ratio < 2 - APART and not alike(ratio, 1, APART) for ratio in ratios
+    )  # fmt: skip
+    together = claim.count > 1 and not (claim.total or no_multiple) and claim.field not in OF_EACH
     # A cell that names several GPUs says its value of each; in prose it may be of one of them.
     several = claim.several and claim.block < GRID
     # "Volta: GV100, 2017" is about the chip, which a Quadro is named after.
@@ -408,20 +413,6 @@ def _verdict(claim: Claim) -> Verdict:
 def _has_no_link(gpu_id: str, field: str) -> bool:
     """Whether a variant has no rate of a link because it has none: the V100 PCIe."""
     return field == "link_bytes_per_s" and any(k.value == "no" for k in evidence.of(gpu_id, "link"))
-
-
-def _is_no_multiple(claim: Claim) -> bool:
-    """Whether a size or a power beside several GPUs is neither one's nor that of several: less than two have.
-
-    More may be that of the machine around them.
-    """
-    known = numbers_of(k.value for k in evidence_of(claim))
-    if claim.field not in (*SUMMED, "power_w") or not known:
-        return False
-    # So few cores are those of its processors, and such a rate that of its network.
-    least = 0.0 if claim.field in ("memory_bytes", "power_w") else 1 / MACHINE
-    ratios = [v / k for v in numbers_of(claim.values) for k in known]
-    return all(least < ratio < 2 - APART and not alike(ratio, 1, APART) for ratio in ratios)
 
 
 def _is_option(claim: Claim) -> bool:
