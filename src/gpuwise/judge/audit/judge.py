@@ -381,9 +381,8 @@ def _verdict(claim: Claim) -> Verdict:
     known = evidence_of(claim)
     silent = any(not evidence.of(i, claim.field) for i in claim.gpu_ids if not _has_no_link(i, claim.field))
     silent = silent and claim.field not in ALIKE
-    # What several GPUs have together is only what the text says it is, but for a size or a power that is neither
-    # one's nor that of several: less than two have. So few cores are those of a machine's processors, and such
-    # a rate that of its network.
+    # What several GPUs have together is only what the text says it is, but for a size or a power that is less
+    # than two have, and not one's. So few cores are a machine's processors', and such a rate its network's.
     least = 0.0 if claim.field in ("memory_bytes", "power_w") else 1 / MACHINE
     ratios = [v / k for v in numbers_of(claim.values) for k in numbers_of(k.value for k in known)]
     no_multiple = bool(ratios) and claim.field in (*SUMMED, "power_w") and all(
