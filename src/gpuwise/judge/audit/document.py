@@ -294,7 +294,8 @@ class _Walk:
 
     def is_title(self, line: Line) -> bool:
         """Whether a plain line is a heading: short, a GPU in it or in title case, no value."""
-        text, tokens = line.text, scan(line.text) if len(line.text) <= TITLE else ()
+        text = CUES["aside_of"].sub("", line.text)
+        tokens = scan(text) if len(text) <= TITLE else ()
         paired = ":" in text.rstrip(":")[:-1] and (not tokens or CUES["answered"].fullmatch(text))
         if paired or len(text) > TITLE:
             return False

@@ -225,6 +225,13 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         elif about is not None and about.sure and not (about.several or named) and len(words) < 2 * NEAR:
             # "No tensor cores." below the name of a GPU.
             named = [Token(kind="gpu", start=0, end=0, text=about.text, gpu_ids=about.gpu_ids)]
+        elif not named and (family := CUES["family_leads"].match(words)) is not None:
+            # "All Hopper products support FP8": of each of that architecture.
+            kind = agree.word("architecture", family["architecture"])
+            ids = tuple(
+                s.id for s in catalog.all_gpus() if agree.word("architecture", s.architecture or "") == kind
+            )
+            named = [Token(kind="gpu", start=0, end=family.end(), text=family["architecture"], gpu_ids=ids)]
         # Of "FP8 in its tensor cores" FP8 alone.
         said_abilities = [
             (field, match) for match in NAMED.finditer(words) if (field := ability_of(match[0]))
@@ -473,7 +480,11 @@ class _Choice(Sentence):
         # What follows the rate of a link may be another's link, too.
         linked = self.link_open or self.last.get("link_bytes_per_s", -1) > self.last.get(reading.field, -1)
         if unit and not (reading.field == "memory_bytes_per_s" and linked):
-            said = LISTED if any(1 / LIKE < ratio < LIKE for ratio in ratios(owner, reading)) else said
+            near = ratios(owner, reading)
+            # "5.3 GB/s" for 5.3 TB/s: the right digits with a wrong prefix.
+            digits = [times * ratio for times in (1e3, 1e-3) for ratio in near]
+            like = any(1 / LIKE < ratio < LIKE for ratio in near)
+            said = LISTED if like or any(evidence.alike(d, 1, agree.CLOSE) for d in digits) else said
         return _Option(owner, reading, owned, said, is_known(owner, reading))
 
     def readings(self, place: int) -> Iterator[tuple[float, Reading]]:
@@ -517,10 +528,13 @@ class _Choice(Sentence):
         token, dimension = self.tokens[place], self.tokens[place].measures
         before, after = self.text[: token.start], self.text[token.end :][:LEAD]
         if dimension == "usd":
+            clause = re.split(r"[;,]|\b(?:but|and)\b", before)[-1] + re.split("[;,.]", after)[0]
             hourly = self.hourly and token.numbers[0].value < DEAREST_HOUR
-            if token.hourly or hourly or re.match(r"\s?(?:/|per |an )\s?(?:gpu[- ])?h|\s?hourly", after):
+            if token.hourly or hourly or CUES["an_hour"].match(after):
                 yield 0.0, "rent per hour"
-            elif CUES["at_launch"].search(self.around(token)) or place in self.listed:
+            elif not CUES["of_today"].search(clause) and (
+                CUES["at_launch"].search(self.around(token)) or place in self.listed
+            ):
                 yield 0.0, "launch_price_usd"
             else:
                 yield LISTED, "price"
@@ -927,6 +941,9 @@ class _Choice(Sentence):
         # A list may name the chip of another one: "The K80? Two GK210 chips with 12 GB each".
         vouched = field != "chip" and self.is_vouched(place, owner)
         goes_on = vouched or self.gpus or self.goes_on or CUES["about_it"].match(self.text)
+        if owner is self.about and not own and CUES["relative_leads"].match(self.text):
+            # "The successor got 4,915 cores"
+            return False
         if owner is self.about and not goes_on:
             # "From a 4090 the 5090 is a step. 16,384 cores are enough": of another one that was named;
             # "The successor has 24 GB": or that is near it in the range.
@@ -1062,6 +1079,11 @@ FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
     "a question": lambda s, v: s.text.endswith("?"),
     "a table without its cells": lambda s, v: s.telegram,
     "unnamed field": lambda s, v: s.own(v.place) is None,
+    "rated": lambda s, v: v.place in s.listed or s.own(v.place) == v.field or s.before(
+        "built_for", v.token.start) or CUES["built_for_behind"].match(s.text, v.token.end) or (
+            s.gpus and not CUES["set_so"].search(s.text, v.token.end, v.token.end + LEAD)
+            if s.before("leads", v.token.start) else any(
+                g.start - v.token.end < 2 for g in s.gpus if g.start >= v.token.end)),
     "language model": lambda s, v: s.of_model and v.token.approximate,
     "chip leads": lambda s, v: s.chip_leads(v.token) and not s.owned[v.place][0].die,
     "another form": lambda s, v: (said := s.form_of(v.token)) is not None and not any(

@@ -469,6 +469,10 @@ class Sentence:
         ):  # fmt: skip
             # "The former has 80 GB." still leaves both to speak of.
             return self.about
+        plain = scan(CUES["aside_of"].sub("", self.text)) if self.about and self.gpus else self.gpus
+        if self.gpus and all(t.kind != "gpu" for t in plain):
+            # "FP4 for inference (MI300X: no FP4)"
+            return self.about
         if not self.gpus:
             return replace(self.about, sure=False) if self.about and self.numbered is not None else self.about
         if self.says("another_version") and (of := subject(self.gpus)):

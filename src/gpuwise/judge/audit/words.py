@@ -401,7 +401,7 @@ def _value(match: re.Match[str], text: str) -> Token:
         dimension="other" if match["per"] or pin or bound else "usd" if match["money"] else dimension,
         numbers=(number,),
         count=int(match["times"][0]) if match["times"] else 1,
-        approximate=cue_before("about", text, match.start()) is not None,
+        approximate=bool(cue_before("about", text, match.start()) or CUES["so"].match(text, match.end())),
         at_most=cue_before("up_to", text, match.start()) is not None,
         hourly=match["hourly"] is not None,
     )  # fmt: skip
