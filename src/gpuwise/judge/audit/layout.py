@@ -289,7 +289,8 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         labels = parted and named == 0 and not stated and any(kind(part) == "F" for part in cells)
         # Names right below a header are those of its columns.
         full = full or (bool(rows) and named < 2 and stated)
-        if full and (named > 1 or labels):
+        # A row may hold two names, "Titan V | GV100", where the chip is called like a card.
+        if full and ((named > 1 and not values) or labels):
             # The header of the next table.
             break
         rows.append(tuple(Cell(lines[at].line, part.strip()) for part in cells))

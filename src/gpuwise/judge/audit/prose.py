@@ -480,7 +480,9 @@ class _Choice(Sentence):
         """What a value or name may claim, GPU aside, with the cost of its field."""
         token = self.tokens[place]
         if token.kind == "name":
-            if token.field != "launch" or self.before("launched", token.start) or (
+            if token.field != "launch" or any(
+                self.before(cue, token.start) for cue in ("launched", "card_of_year")
+            ) or (
                 CUES["launched_behind"].match(self.text, token.end) or self.follows(place, "launch")
             ):  # fmt: skip
                 inside = cue_before(_INSIDE, self.text, token.start)
@@ -518,7 +520,7 @@ class _Choice(Sentence):
         before, after = self.text[: token.start], self.text[token.end :][:LEAD]
         if dimension == "usd":
             hourly = self.hourly and token.numbers[0].value < DEAREST_HOUR
-            if token.hourly or hourly or re.match(r"\s?(?:/|per |an )\s?(?:gpu[- ])?h|\s?hourly", after):
+            if token.hourly or (hourly and not CUES["per_other"].match(after)):
                 yield 0.0, "rent per hour"
             elif CUES["at_launch"].search(self.around(token)) or place in self.listed:
                 yield 0.0, "launch_price_usd"
@@ -530,7 +532,7 @@ class _Choice(Sentence):
             return
         if token.dimension == "bare":
             own = self.own(place)
-            said = self.before("year_leads", token.start)
+            said, dated = (self.before(cue, token.start) for cue in ("year_leads", "card_of_year"))
             held = next((t for t in reversed(self.tokens[:place]) if t.kind == "gpu"), None)
             named = held and CUES["year_behind"].fullmatch(self.text, held.end, token.start)
             after_it = CUES["year_of"].match(self.text, token.end)
@@ -555,6 +557,7 @@ class _Choice(Sentence):
             elif re.fullmatch(r"20[0-3]\d", token.text) and (
                 (named and (named["own"] or after[:1] in (")", ",")))
                 or after_it
+                or dated
                 or (said and (self.before("launched", token.start) or self.follows(place, "launch")))
             ):
                 yield 0.0, "launch"

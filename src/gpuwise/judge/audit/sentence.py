@@ -82,7 +82,7 @@ class Sentence:
         self.uncompared = [g for g in self.gpus if g.start not in self.compared | self.related]
         title = f"{scope.title} {scope.opening}"
         # A list of rents says so above: "Rates per GPU-hour:".
-        self.hourly = title_says("hourly", title)
+        self.hourly = title_says("hourly", title) or self.says("hourly") is not None
         self.pair = scope.pair
         # Where the title speaks of what was measured, its values are not those of the product.
         leads = scope.opening.endswith(":")
@@ -365,7 +365,9 @@ class Sentence:
         last = next((n for n in range(place - 1, -1, -1) if self.tokens[n].kind in ("gpu", "value")), None)
         gap = self.text[self.tokens[last].end : token.start] if last is not None else ""
         goes_on = last is not None and CUES["needs_both"].fullmatch(gap) and self.is_others(last)
-        return bool(version or goes_on or self.before("others_before", token.start))
+        # "It swaps the 80 GB for 141 GB of HBM3e": what is needed has no type.
+        named = CUES["of_its_type"].match(self.text, token.end) and self.text.endswith("for ", 0, token.start)
+        return bool(version or goes_on or (not named and self.before("others_before", token.start)))
 
     def is_summed(self, place: int) -> bool:
         """Whether the words around a value say that it is the sum over the GPUs before it."""

@@ -21,10 +21,15 @@ TELEGRAM = 9
 PRONOUNS = 8
 # Typed words of a sentence that is looked at so closely.
 MOST = 400
+# Dimensions of values whose unit another one may share, and how many times as large that one is at most.
+UNITED, LIKELY = frozenset({"w", "bytes", "bytes/s", "op/s", "hz", "bit", "usd"}), 8
 BRANDS: Mapping[str, str] = NAMES["brands"]
 _VERSUS = ("vs", "vs.", "versus")
 # The number that ends the name of a card.
 _CARD = re.compile(r"(?<=\s)\d{4}$")
+_OF_LINE = re.compile(r"(?:[RG]TX|RX) \d{4}")
+# A chip that gave its name to a card, too.
+_CHIP_CARD = re.compile(r"G[PV]100")
 _BASE = re.compile(r"GTX (\d{4})(?= (?:Ti|SUPER)\b)")
 
 
@@ -52,8 +57,8 @@ def _numbered(
     numbers = {match[0]: ids for name, ids in named if (match := _CARD.search(name)) is not None}
     called = {
         m.span(m.lastgroup or 0): ids for m in CUES["short_name"].finditer(text)
-        if (ids := short.get((m["name"] or m["its"]).lower()))
-    } if short else {}  # fmt: skip
+        if (ids := short.get((m["name"] or m["its"]).lower()) or _sister(m, tokens, about))
+    }  # fmt: skip
     for (start, end), ids in called.items():
         if not any(t.kind == "gpu" and t.start < end and start < t.end for t in tokens):
             yield Token(kind="gpu", start=start, end=end, text=catalog.get(ids[0]).name, gpu_ids=ids)
@@ -67,6 +72,17 @@ def _numbered(
             yield Token(kind="gpu", start=token.start, end=token.end, text=token.text, gpu_ids=ids)
         else:
             yield token
+
+
+def _sister(match: re.Match[str], tokens: Sequence[Token], about: Subject | None) -> tuple[str, ...]:
+    """The card that its suffix alone names beside another one of its number: behind an RTX 4070 "the Ti"."""
+    before = [t.gpu_ids for t in tokens if t.kind == "gpu" and t.end <= match.start()]
+    ids = before[-1] if before else about.gpu_ids if about is not None and not about.several else ()
+    base = _OF_LINE.search(catalog.get(ids[0]).name) if ids and match["name"] else None
+    if base is None or match["name"][0].isdigit() or match["name"] == "super":
+        return ()
+    named = catalog.mentions(f"{base[0]} {match['name']}")
+    return named[0].gpu_ids if named and named[0].end > len(base[0]) else ()
 
 
 def _of_brand(text: str, tokens: Sequence[Token], rivals: Sequence[Subject]) -> Iterator[Token]:
@@ -147,7 +163,34 @@ def typed(text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subje
         if last is not None and not last.several:
             start, end, ids, number = match.start(), match.end(1), last.gpu_ids, count_of(match[1])
             tokens.append(Token(kind="gpu", start=start, end=end, text=last.text, gpu_ids=ids, count=number))
-    return tuple(sorted(tokens, key=lambda token: token.start))
+    tokens.sort(key=lambda token: token.start)
+    for place, token in enumerate(tokens):
+        ids = {*spoken, *(i for t in tokens[:place] for i in t.gpu_ids)} - {*token.gpu_ids}
+        if _CHIP_CARD.fullmatch(token.text) and any(catalog.get(i).text("chip") == token.text for i in ids):
+            # "The Titan V: GV100, 12 GB"
+            name, start, end = token.text, token.start, token.end
+            tokens[place] = Token(kind="name", start=start, end=end, text=name, field="chip", name=name)
+        else:
+            tokens[place] = _in_same_unit(text, tokens, place)
+    return tuple(tokens)
+
+
+def _in_same_unit(text: str, tokens: Sequence[Token], place: int) -> Token:
+    """A word, with the unit of the value before where it is the bare one of another GPU: "The T4 draws 70 W,
+    the L4 72"."""
+    token, gpu = tokens[place], tokens[place - 1]
+    before = (t for t in reversed(tokens[: max(0, place - 1)]) if t.dimension not in ("", "bare"))
+    first = next(before, token)
+    if token.dimension != "bare" or gpu.kind != "gpu" or first.dimension not in UNITED or (
+        re.fullmatch(r"20[0-3]\d", token.text) or len(first.numbers) > 1
+        or not CUES["has"].fullmatch(text, gpu.end, token.start)
+        or not CUES["clause_goes_on"].match(text, token.end)
+    ):  # fmt: skip
+        return token
+    unit = unit_of(first)
+    numbers = tuple(replace(number, value=number.value * unit) for number in token.numbers)
+    likely = 1 / LIKELY < numbers[0].value / (first.numbers[0].value or 1.0) < LIKELY
+    return replace(token, dimension=first.dimension, numbers=numbers) if likely else token
 
 
 def _laptop(gpu: Token) -> tuple[str, ...]:
