@@ -139,7 +139,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     """Every claim of a paragraph; last, what it spoke of in the end."""
     about = text.scope.about
     topic: str | None = None
-    asked, counting, cached, speed = "", "", False, ""
+    asked, counting, cached, speed = text.scope.asked, "", False, ""
     formats, named_last = list[str](), list[Token]()
     able: str | None = None
     leaked = text.scope.leaked or title_says("leaked", text.scope.title)
@@ -519,7 +519,11 @@ class _Choice(Sentence):
         token, dimension = self.tokens[place], self.tokens[place].measures
         before, after = self.text[: token.start], self.text[token.end :][:LEAD]
         if dimension == "usd":
-            hourly = self.hourly and token.numbers[0].value < DEAREST_HOUR
+            # "$1.99 on demand", "Spot prices: $1.20 for the T4, $2.50 for ..."
+            clause = self.text[: self.values[0].start] + re.split(r"[,;]|\.(?!\d)", before)[-1]
+            clause += re.split(r"[,;.]", self.text[token.end :], maxsplit=1)[0]
+            hourly = self.hourly or CUES["hourly"].search(clause) is not None
+            hourly = hourly and token.numbers[0].value < DEAREST_HOUR
             if token.hourly or (hourly and not CUES["per_other"].match(after)):
                 yield 0.0, "rent per hour"
             elif CUES["at_launch"].search(self.around(token)) or place in self.listed:

@@ -82,7 +82,7 @@ class Sentence:
         self.uncompared = [g for g in self.gpus if g.start not in self.compared | self.related]
         title = f"{scope.title} {scope.opening}"
         # A list of rents says so above: "Rates per GPU-hour:".
-        self.hourly = title_says("hourly", title) or self.says("hourly") is not None
+        self.hourly = title_says("hourly", title)
         self.pair = scope.pair
         # Where the title speaks of what was measured, its values are not those of the product.
         leads = scope.opening.endswith(":")

@@ -12,6 +12,8 @@ from dataclasses import replace
 from itertools import islice, pairwise
 
 from gpuwise.facts import catalog
+from gpuwise.judge.audit import evidence
+from gpuwise.judge.audit.cells import OF_UNIT
 from gpuwise.judge.audit.grid import Scope, Subject, subject, subject_of, variant
 from gpuwise.judge.audit.words import CUES, NAMES, RATHER, Token, count_of, cue_before, scan, unit_of
 
@@ -27,6 +29,11 @@ BRANDS: Mapping[str, str] = NAMES["brands"]
 _VERSUS = ("vs", "vs.", "versus")
 # The number that ends the name of a card.
 _CARD = re.compile(r"(?<=\s)\d{4}$")
+# Who says it when, in a chat, and the number of a card.
+_LINE_OF_CARD = re.compile(
+    r"\W{0,3}(?:\[?\d{1,2}:\d\d(?::\d\d)?\]? )?(?P<who><?[a-z][\w.-]{0,15}>?: ?)?(?:(?:the|or|and|so) )?"
+    r"(?P<card>\d{4})(?=\s?(?:[.,:?]|[-\u2013\u2014] |$)| with )"
+)
 _OF_LINE = re.compile(r"(?:[RG]TX|RX) \d{4}")
 # A chip that gave its name to a card, too.
 _CHIP_CARD = re.compile(r"G[PV]100")
@@ -70,8 +77,23 @@ def _numbered(
         if token.dimension == "bare" and token.text in numbers and not counts:
             ids = numbers[token.text]
             yield Token(kind="gpu", start=token.start, end=token.end, text=token.text, gpu_ids=ids)
+        elif ids := _card_of(text, tokens, place):
+            name = catalog.get(ids[0]).name
+            yield Token(kind="gpu", start=token.start, end=token.end, text=name, gpu_ids=ids)
         else:
             yield token
+
+
+def _card_of(text: str, tokens: Sequence[Token], place: int) -> tuple[str, ...]:
+    """The card that a line names by its number alone, as a sentence of its own or before what the catalog
+    has of it: "me: 3080. 10 GB", "her: 3070 with 8 GB"."""
+    token, card = tokens[place], _LINE_OF_CARD.match(text)
+    if token.dimension != "bare" or card is None or card.span("card") != (token.start, token.end):
+        return ()
+    ids = next((one.gpu_ids for one in catalog.mentions(token.text, loose=True)), ())
+    stated = [(OF_UNIT[t.measures], n) for t in tokens[place:] if t.measures in OF_UNIT for n in t.numbers]
+    alone = card["who"] and not text[token.end :].strip(" .?!,:")
+    return ids if alone or any(evidence.supports(i, field, n) for i in ids for field, n in stated) else ()
 
 
 def _sister(match: re.Match[str], tokens: Sequence[Token], about: Subject | None) -> tuple[str, ...]:

@@ -449,8 +449,12 @@ def _joined(text: str, tokens: list[Token]) -> Iterator[Token]:
                 _BETWEEN if last.dimension != "bare" or token.dimension != "bytes" or not alone else _SIZES
             )
             between = None if became(text, last, token) else joins.fullmatch(text, last.end, token.start)
-            if between and token.dimension == "bytes" and "." in last.text and between[0].strip() == "and":
-                # "With compute capability 8.9 and 24 GB"
+            if between and (
+                (token.dimension == "bytes" and "." in last.text and between[0].strip() == "and")
+                or (last.dimension == "bare" != token.dimension and between["range"] and " " in between[0]
+                    and last.numbers[-1].value * unit_of(token) > token.numbers[0].value)
+            ):  # fmt: skip
+                # "With compute capability 8.9 and 24 GB", "3090 - 24 GB"
                 between = None
         if last is None or between is None or re.fullmatch(r"20[0-3]\d", last.text):
             if last is not None:
