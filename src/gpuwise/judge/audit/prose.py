@@ -526,7 +526,9 @@ class _Choice(Sentence):
             hourly = hourly and token.numbers[0].value < DEAREST_HOUR
             if token.hourly or (hourly and not CUES["per_other"].match(after)):
                 yield 0.0, "rent per hour"
-            elif CUES["at_launch"].search(self.around(token)) or place in self.listed:
+            elif not CUES["second_hand"].search(clause) and (
+                CUES["at_launch"].search(self.around(token)) or place in self.listed
+            ):  # fmt: skip
                 yield 0.0, "launch_price_usd"
             else:
                 yield LISTED, "price"

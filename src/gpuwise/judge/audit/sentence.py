@@ -52,7 +52,9 @@ class Sentence:
         self.marks = scope.marks
         self.heard: dict[str, re.Match[str] | None] = {}
         self.own_fields: dict[int, str | None] = {}
-        self.tokens, self.ordered = in_order(text, typed(text, about, scope, rivals), about)
+        self.tokens, self.ordered = in_order(
+            text, typed(text, about, scope, rivals), about, scope.pair
+        )
         # By the start of a figure whether it became the next one, or is the least of a range.
         alike = ((a, b) for a, b in pairwise(self.tokens) if a.dimension == b.dimension != "")
         self.changed = {a.start: became(text, a, b) for a, b in alike}
@@ -297,11 +299,16 @@ class Sentence:
 
     @cached_property
     def of_both(self) -> list[tuple[Token, Token]]:
-        """The pairs of GPUs of which what follows is said of both: "Both the A40 and the L40 have 48 GB"."""
+        """The pairs of GPUs of which what follows is said of both: "Both the A40 and the L40 have 48 GB", "A40
+        and L40: 48 GB"."""
+        label = len(self.gpus) == 2 and re.match(r"\W{0,3}$", self.text[: self.gpus[0].start])
         return [
             (one, two) for one, two in pairwise(self.gpus)
             if CUES["list"].fullmatch(self.text, one.end, two.start)
-            and (self.before("both_before", one.start) or CUES["both_behind"].match(self.text, two.end))
+            and (
+                self.before("both_before", one.start) or CUES["both_behind"].match(self.text, two.end)
+                or (label and self.text[two.end : two.end + 2] == ": ")
+            )
         ]  # fmt: skip
 
     def counted(self, place: int) -> str | None:
@@ -352,7 +359,10 @@ class Sentence:
             # "Two T4 each hold 32 GB" may count either.
             return False
         part = CUES["each_after"].match(self.text, token.end) or CUES["of_a_part"].match(self.text, token.end)
-        return bool(self.before("each", token.start) or part)
+        each = self.before("each", token.start)
+        # "The L40 and the L40S each have 142 SMs"
+        of_both = each is not None and any(each.start() == two.end + 1 for _, two in self.of_both)
+        return bool(part or (each and not of_both))
 
     def is_others(self, place: int) -> bool:
         """Whether a size is what something needs, or a sum or a difference of no GPUs before it."""

@@ -34,6 +34,8 @@ _LINE_OF_CARD = re.compile(
     r"\W{0,3}(?:\[?\d{1,2}:\d\d(?::\d\d)?\]? )?(?P<who><?[a-z][\w.-]{0,15}>?: ?)?(?:(?:the|or|and|so) )?"
     r"(?P<card>\d{4})(?=\s?(?:[.,:?]|[-\u2013\u2014] |$)| with )"
 )
+# Between the values of two GPUs.
+_JOINED = re.compile(r"\s?(?:,|/|and|or|,\s?and|vs\.?|versus|against|[\u3068\u548c\u5bf9\u3001])\s?")
 _OF_LINE = re.compile(r"(?:[RG]TX|RX) \d{4}")
 # A chip that gave its name to a card, too.
 _CHIP_CARD = re.compile(r"G[PV]100")
@@ -209,10 +211,9 @@ def _in_same_unit(text: str, tokens: Sequence[Token], place: int) -> Token:
         or not CUES["clause_goes_on"].match(text, token.end)
     ):  # fmt: skip
         return token
-    unit = unit_of(first)
-    numbers = tuple(replace(number, value=number.value * unit) for number in token.numbers)
-    likely = 1 / LIKELY < numbers[0].value / (first.numbers[0].value or 1.0) < LIKELY
-    return replace(token, dimension=first.dimension, numbers=numbers) if likely else token
+    one = _united(token, first)
+    likely = 1 / LIKELY < one.numbers[0].value / (first.numbers[0].value or 1.0) < LIKELY
+    return one if likely else token
 
 
 def _laptop(gpu: Token) -> tuple[str, ...]:
@@ -239,8 +240,45 @@ def _beside(text: str, tokens: Sequence[Token], about: Subject | None) -> Iterat
             yield from zip((one.start, two.start), owners, strict=True)
 
 
+def _apart(values: Iterable[Token]) -> Iterator[Token]:
+    """The values, each number of "16/24 GB" by itself."""
+    for value in values:
+        written = list(re.finditer(r"\d[\d.,]*", value.text)) if len(value.numbers) > 1 else []
+        if len(written) != len(value.numbers):
+            yield value
+            continue
+        ends = [*(value.start + match.end() for match in written[:-1]), value.end]
+        for match, number, end in zip(written, value.numbers, ends, strict=True):
+            start = value.start + match.start()
+            one = replace(value, start=start, end=end, text=value.text[start - value.start : end - value.start])
+            yield replace(one, numbers=(number,), is_range=False)
+
+
+def _united(value: Token, last: Token) -> Token:
+    """A value of a list with the unit of its last one, where it has none itself."""
+    if value.dimension != "bare" or last.dimension == "bare":
+        return value
+    unit = unit_of(last)
+    numbers = tuple(replace(number, value=number.value * unit) for number in value.numbers)
+    return replace(value, dimension=last.dimension, numbers=numbers)
+
+
+def _in_pairs(text: str, values: Sequence[Token], two: Sequence[Subject | Token]) -> bool:
+    """Whether all values stand in pairs, of which two GPUs have most."""
+    parts = [*_apart(values)]
+    pairs = [*zip(parts[::2], parts[1::2], strict=False)]
+    joined = all(a.dimension in ("bare", b.dimension) and _JOINED.fullmatch(text, a.end, b.start) for a, b in pairs)
+    known = [
+        any(evidence.supports(i, OF_UNIT[b.measures], n) for i in one.gpu_ids)
+        for a, b in pairs if b.measures in OF_UNIT
+        for t, one in zip((a, b), two, strict=True)
+        for n in _united(t, b).numbers
+    ]  # fmt: skip
+    return joined and len(parts) == 2 * len(pairs) and len(known) < 2 * sum(known)
+
+
 def in_order(
-    text: str, tokens: Sequence[Token], about: Subject | None
+    text: str, tokens: Sequence[Token], about: Subject | None, pair: Sequence[Subject] = ()
 ) -> tuple[tuple[Token, ...], dict[int, Token]]:
     """The words with each value of an ordered list apart, and by the start of such a value its GPU:
     "The T4 and the L4 have 16 and 24 GB respectively", "T4/L4: 16/24 GB"."""
@@ -248,7 +286,11 @@ def in_order(
     values = [t for t in tokens if t.kind == "value" and t.numbers]
     said = CUES["respectively"].search(text) is not None
     # "Their bandwidths are 300 and 320 GB/s, respectively": two GPUs named earlier, as if before the text.
-    two = about.two if said and about is not None and not gpus else ()
+    two = () if gpus else about.two if about is not None and about.several else pair if len(pair) == 2 else ()
+    named = two or (gpus if len(gpus) == 2 and all(t.start > gpus[1].end for t in values) else ())
+    # So are "The memory is 16 and 24 GB, the power 70 and 72 W", where the catalog has most of it.
+    paired = not said and len(named) == 2 and _in_pairs(text, values, named)
+    two = two if said or paired else ()
     for at, mine in enumerate(two, -2):
         gpus.append(Token(kind="gpu", start=at, end=at, text=mine.text, gpu_ids=mine.gpu_ids))
     gaps = [text[a.end : b.start].strip() for a, b in pairwise(gpus)]
@@ -258,33 +300,16 @@ def in_order(
         two or gap in _VERSUS or CUES["list"].fullmatch(text, a.end, b.start)
         for gap, (a, b) in zip(gaps, pairwise(gpus), strict=True)
     )
-    if not listed or len(tokens) > MOST // 5 or not (slashed or said):
+    if not listed or len(tokens) > MOST // 5 or not (slashed or said or paired):
         return tuple(tokens), dict(_beside(text, tokens, about))
-    parts: list[Token] = []
-    for value in values:
-        written = list(re.finditer(r"\d[\d.,]*", value.text)) if len(value.numbers) > 1 else []
-        ends = [value.start + match.end() for match in written[:-1]]
-        if len(written) != len(value.numbers):
-            parts.append(value)
-            continue
-        for match, number, end in zip(written, value.numbers, [*ends, value.end], strict=True):
-            start = value.start + match.start()
-            one = replace(value, start=start, end=end, text=text[start:end], numbers=(number,))
-            parts.append(replace(one, is_range=False))
+    parts = [*_apart(values)]
     owned: dict[int, Token] = {}
     for at in range(len(parts) - len(gpus) + 1):
         run = parts[at : at + len(gpus)]
-        joined = all(
-            re.fullmatch(r"\s?(?:,|/|and|or|,\s?and|vs\.?|versus)\s?", text[a.end : b.start])
-            for a, b in pairwise(run)
-        )
+        joined = all(_JOINED.fullmatch(text, a.end, b.start) for a, b in pairwise(run))
         dimension = run[-1].dimension
-        if joined and (dimension != "bare" or said) and {t.dimension for t in run} <= {"bare", dimension}:
-            unit = unit_of(run[-1])
+        if joined and (dimension != "bare" or said or paired) and {t.dimension for t in run} <= {"bare", dimension}:
             for n, (value, gpu) in enumerate(zip(run, gpus, strict=True), at):
-                owned[value.start] = gpu
-                if value.dimension == "bare":
-                    numbers = tuple(replace(number, value=number.value * unit) for number in value.numbers)
-                    parts[n] = replace(value, dimension=dimension, numbers=numbers)
+                owned[value.start], parts[n] = gpu, _united(value, run[-1])
     others = [t for t in tokens if t not in values]
     return tuple(sorted([*others, *parts], key=lambda t: t.start)) if owned else tuple(tokens), owned

@@ -240,7 +240,7 @@ def _typed(first: str) -> re.Pattern[str]:
 
 _COUNT = re.compile(
     r"(?<![\w.,])(\d{1,3}(?:,\d{3})?)\s?(?:[x\u00d7]\s?|\u00d7 |[\u5361\u5f20\u5f35\u5757\u584a\u679a]\s?)$"
-    rf"|(?<![\w.])(2|4|8|16|{'|'.join(COUNTED)})(?:-way)?(?:\s|-)$"
+    rf"|(?<![\w.])(2|4|8|16|{'|'.join(COUNTED)})(?:-way)?(?:\s|-)(?:(?:used|new|old|identical|passive) )?$"
     r"|\b(?:with|of|has|have|holds?|own|are)\s(\d{1,3}(?:,\d{3})?)\s$",
     re.I,
 )
