@@ -66,10 +66,27 @@ def _without_series(blocks: Sequence[Block], texts: Sequence[str]) -> Sequence[B
     ]
 
 
+# Names that mean something else, too, where they are not written large.
+_SMALL = re.compile(r"(?<![\w.-])(?:a(?:2|[134]0|16)|k[48]0|[lp]40|m[146]0|[lt]4)(?=s?(?:[\s,:;.!?)'/]|$))")
+
+
+def _in_capitals(blocks: Sequence[Block], texts: Sequence[str]) -> Sequence[Block]:
+    """The blocks with "p40" as "P40", where the document writes other names in small letters, too."""
+    if not any(_SMALL.search(text) for text in texts) or not any(
+        t.kind == "gpu" and t.text.islower() for text in texts for t in scan(text)
+    ):
+        return blocks
+    return [
+        block if isinstance(block, Table) else replace(block, text=_SMALL.sub(lambda m: m[0].upper(), block.text))
+        for block in blocks
+    ]
+
+
 def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     """Every claim of a document, and every value that found no GPU or field."""
     texts = [text for block in blocks for text in texts_of(block)]
-    blocks = _without_series(blocks, texts)
+    blocks = _in_capitals(_without_series(blocks, texts), texts)
+    texts = [text for block in blocks for text in texts_of(block)]
     notes = [
         CUES["footnote"].match(note)
         for text in texts

@@ -505,9 +505,10 @@ class Sentence:
             return main
         if first.start < NEAR and first.start not in self.compared:
             # "A and B", "A has it; B does not": "it" may be either.
-            listed = CUES["list"].fullmatch(self.text, first.end, self.gpus[1].start) or re.search(
-                r";|\b(?:while|whereas)\b", self.text[first.end : self.gpus[-1].start]
-            )
+            stated = any(t.dimension != "bare" for t in self.values)
+            listed = CUES["list" if stated else "versus"].fullmatch(
+                self.text, first.end, self.gpus[1].start
+            ) or re.search(r";|\b(?:while|whereas)\b", self.text[first.end : self.gpus[-1].start])
             one = None if listed else subject([first])
             return replace(one, sure=alone) if one else everyone
         return everyone

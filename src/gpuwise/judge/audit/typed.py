@@ -201,15 +201,17 @@ def typed(text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subje
 
 def _in_same_unit(text: str, tokens: Sequence[Token], place: int) -> Token:
     """A word, with the unit of the value before where it is the bare one of another GPU: "The T4 draws 70 W,
-    the L4 72"."""
-    token, gpu = tokens[place], tokens[place - 1]
-    before = (t for t in reversed(tokens[: max(0, place - 1)]) if t.dimension not in ("", "bare"))
+    the L4 72", "70 W for the T4 and 72 for the L4"."""
+    token, gpu, follows = tokens[place], tokens[place - 1], tokens[min(place + 1, len(tokens) - 1)]
+    before = (t for t in reversed(tokens[:place]) if t.dimension not in ("", "bare"))
     first = next(before, token)
-    if token.dimension != "bare" or gpu.kind != "gpu" or first.dimension not in UNITED or (
+    if token.dimension != "bare" or first.dimension not in UNITED or (
         re.fullmatch(r"20[0-3]\d", token.text) or len(first.numbers) > 1
-        or not CUES["has"].fullmatch(text, gpu.end, token.start)
-        or not CUES["clause_goes_on"].match(text, token.end)
     ):  # fmt: skip
+        return token
+    has = gpu.kind == "gpu" and CUES["has"].fullmatch(text, gpu.end, token.start)
+    bound = follows.kind == "gpu" and CUES["of_gpu"].fullmatch(text, token.end, follows.start)
+    if not (bound or (has and CUES["clause_goes_on"].match(text, token.end))):
         return token
     one = _united(token, first)
     likely = 1 / LIKELY < one.numbers[0].value / (first.numbers[0].value or 1.0) < LIKELY
