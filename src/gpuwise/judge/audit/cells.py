@@ -531,7 +531,7 @@ def mark_near(cell: str, tokens: Sequence[Token], place: int) -> bool | None:
             near = mark.field in ("sparse", "dense") and len(gap) < LEAD
             # "756 TFLOPS, with sparsity twice that", or the other way round: of another rate, which is not
             # written out.
-            near &= step < 0 or not (CUES["doubled"].match(cell, mark.end) or CUES["twice"].search(gap))
+            near &= step < 0 or not (CUES["doubled"].match(cell, mark.end) or CUES["doubled"].search(gap))
             # What stands in the parentheses of another value belongs to that one.
             if near and not re.search(r"[;|.]\s|\), " if step > 0 else r"[;|.]\s|[()]", gap):
                 marks.append(mark.field)

@@ -46,46 +46,34 @@ _NAMED = re.compile(r"[\w .()/-]{2,60}:(?:\s|$)|\[?\d{1,2}:\d\d|\W{3}\w")
 
 # "RTX 4000" where a document names an RTX 4090 is that card's series, unless it names workstation cards.
 _SERIES = re.compile(r"\b(?P<line>[RG]TX|RX)[ -]?(?P<first>\d)000(?![\w.,]*\d| Ada)")
-
-
-def _without_series(blocks: Sequence[Block], texts: Sequence[str]) -> Sequence[Block]:
-    """The blocks with the names of series written as no card's: "RTX 4000" as "RTX 40 series"."""
-    if not any(_SERIES.search(text) for text in texts) or any(
-        CUES["workstation"].search(text) for text in texts
-    ):
-        return blocks
-    cards = {match.groups() for text in texts for match in CUES["of_series"].finditer(text)}
-
-    def named(found: re.Match[str]) -> str:
-        series = (found["line"], found["first"]) in cards
-        return f"{found['line']} {found['first']}0 series" if series else found[0]
-
-    return [
-        block if isinstance(block, Table) else replace(block, text=_SERIES.sub(named, block.text))
-        for block in blocks
-    ]
-
-
 # Names that mean something else, too, where they are not written large.
 _SMALL = re.compile(r"(?<![\w.-])(?:a(?:2|[134]0|16)|k[48]0|[lp]40|m[146]0|[lt]4)(?=s?(?:[\s,:;.!?)'/]|$))")
 
 
-def _in_capitals(blocks: Sequence[Block], texts: Sequence[str]) -> Sequence[Block]:
-    """The blocks with "p40" as "P40", where the document writes other names in small letters, too."""
-    if not any(_SMALL.search(text) for text in texts) or not any(
+def _renamed(blocks: Sequence[Block]) -> Sequence[Block]:
+    """The blocks with the names of series written as no card's, "RTX 4000" as "RTX 40 series"; and with "p40"
+    as "P40", where the document writes other names in small letters, too."""
+    texts = [text for block in blocks for text in texts_of(block)]
+    series = any(map(_SERIES.search, texts)) and not any(map(CUES["workstation"].search, texts))
+    small = any(map(_SMALL.search, texts)) and any(
         t.kind == "gpu" and t.text.islower() for text in texts for t in scan(text)
-    ):
-        return blocks
-    return [
-        block if isinstance(block, Table) else replace(block, text=_SMALL.sub(lambda m: m[0].upper(), block.text))
-        for block in blocks
-    ]
+    )
+    cards = {match.groups() for text in texts * series for match in CUES["of_series"].finditer(text)}
+
+    def named(found: re.Match[str]) -> str:
+        known = (found["line"], found["first"]) in cards
+        return f"{found['line']} {found['first']}0 series" if known else found[0]
+
+    def renamed(text: str) -> str:
+        text = _SERIES.sub(named, text) if cards else text
+        return _SMALL.sub(lambda found: found[0].upper(), text) if small else text
+
+    return [b if isinstance(b, Table) else replace(b, text=renamed(b.text)) for b in blocks]
 
 
 def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     """Every claim of a document, and every value that found no GPU or field."""
-    texts = [text for block in blocks for text in texts_of(block)]
-    blocks = _in_capitals(_without_series(blocks, texts), texts)
+    blocks = _renamed(blocks)
     texts = [text for block in blocks for text in texts_of(block)]
     notes = [
         CUES["footnote"].match(note)

@@ -520,14 +520,15 @@ class _Choice(Sentence):
         before, after = self.text[: token.start], self.text[token.end :][:LEAD]
         if dimension == "usd":
             # "$1.99 on demand", "Spot prices: $1.20 for the T4, $2.50 for ..."
-            clause = self.text[: self.values[0].start] + re.split(r"[,;]|\.(?!\d)", before)[-1]
-            clause += re.split(r"[,;.]", self.text[token.end :], maxsplit=1)[0]
-            hourly = self.hourly or CUES["hourly"].search(clause) is not None
+            of_it = self.text[: self.values[0].start] + re.split(r"[,;]|\.(?!\d)", before)[-1]
+            of_it += re.split(r"[,;.]", self.text[token.end :], maxsplit=1)[0]
+            hourly = self.hourly or CUES["hourly"].search(of_it) is not None
             hourly = hourly and token.numbers[0].value < DEAREST_HOUR
-            if token.hourly or (hourly and not CUES["per_other"].match(after)):
+            other = any(CUES[cue].search(after[:10]) for cue in ("ratio", "longer"))
+            if token.hourly or (hourly and not other):
                 yield 0.0, "rent per hour"
-            elif not CUES["second_hand"].search(clause) and (
-                CUES["at_launch"].search(self.around(token)) or place in self.listed
+            elif not CUES["second_hand"].search(of_it) and (
+                place in self.listed or CUES["at_launch"].search(self.around(token))
             ):  # fmt: skip
                 yield 0.0, "launch_price_usd"
             else:

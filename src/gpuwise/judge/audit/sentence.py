@@ -52,9 +52,7 @@ class Sentence:
         self.marks = scope.marks
         self.heard: dict[str, re.Match[str] | None] = {}
         self.own_fields: dict[int, str | None] = {}
-        self.tokens, self.ordered = in_order(
-            text, typed(text, about, scope, rivals), about, scope.pair
-        )
+        self.tokens, self.ordered = in_order(text, typed(text, about, scope, rivals), about, scope.pair)
         # By the start of a figure whether it became the next one, or is the least of a range.
         alike = ((a, b) for a, b in pairwise(self.tokens) if a.dimension == b.dimension != "")
         self.changed = {a.start: became(text, a, b) for a, b in alike}
@@ -299,8 +297,8 @@ class Sentence:
 
     @cached_property
     def of_both(self) -> list[tuple[Token, Token]]:
-        """The pairs of GPUs of which what follows is said of both: "Both the A40 and the L40 have 48 GB", "A40
-        and L40: 48 GB"."""
+        """The pairs of GPUs of which what follows is said of both: "Both the A40 and the L40 have 48 GB",
+        "A40 and L40: 48 GB"."""
         label = len(self.gpus) == 2 and re.match(r"\W{0,3}$", self.text[: self.gpus[0].start])
         return [
             (one, two) for one, two in pairwise(self.gpus)
@@ -376,8 +374,10 @@ class Sentence:
         gap = self.text[self.tokens[last].end : token.start] if last is not None else ""
         goes_on = last is not None and CUES["needs_both"].fullmatch(gap) and self.is_others(last)
         # "It swaps the 80 GB for 141 GB of HBM3e": what is needed has no type.
-        named = CUES["of_its_type"].match(self.text, token.end) and self.text.endswith("for ", 0, token.start)
-        return bool(version or goes_on or (not named and self.before("others_before", token.start)))
+        typed = self.text.endswith("for ", 0, token.start) and any(
+            t.field == "memory_type" and t.start - token.end < TELEGRAM for t in self.tokens[place + 1 :][:1]
+        )
+        return bool(version or goes_on or (not typed and self.before("others_before", token.start)))
 
     def is_summed(self, place: int) -> bool:
         """Whether the words around a value say that it is the sum over the GPUs before it."""
@@ -505,9 +505,9 @@ class Sentence:
             return main
         if first.start < NEAR and first.start not in self.compared:
             # "A and B", "A has it; B does not": "it" may be either.
-            stated = any(t.dimension != "bare" for t in self.values)
-            listed = CUES["list" if stated else "versus"].fullmatch(
-                self.text, first.end, self.gpus[1].start
+            cues = ("list",) if any(t.dimension != "bare" for t in self.values) else ("list", "versus")
+            listed = any(
+                CUES[cue].fullmatch(self.text, first.end, self.gpus[1].start) for cue in cues
             ) or re.search(r";|\b(?:while|whereas)\b", self.text[first.end : self.gpus[-1].start])
             one = None if listed else subject([first])
             return replace(one, sure=alone) if one else everyone

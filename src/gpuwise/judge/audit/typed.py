@@ -15,7 +15,7 @@ from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import OF_UNIT
 from gpuwise.judge.audit.grid import Scope, Subject, subject, subject_of, variant
-from gpuwise.judge.audit.words import CUES, NAMES, RATHER, Token, count_of, cue_before, scan, unit_of
+from gpuwise.judge.audit.words import CUES, NAMES, RATHER, Token, count_of, cue_before, scan, united
 
 # Characters of words for each value below which a line is a table without its line ends.
 TELEGRAM = 9
@@ -189,11 +189,10 @@ def typed(text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subje
             tokens.append(Token(kind="gpu", start=start, end=end, text=last.text, gpu_ids=ids, count=number))
     tokens.sort(key=lambda token: token.start)
     for place, token in enumerate(tokens):
-        ids = {*spoken, *(i for t in tokens[:place] for i in t.gpu_ids)} - {*token.gpu_ids}
-        if _CHIP_CARD.fullmatch(token.text) and any(catalog.get(i).text("chip") == token.text for i in ids):
+        named = {*spoken, *(i for t in tokens[:place] for i in t.gpu_ids)} - {*token.gpu_ids}
+        if _CHIP_CARD.fullmatch(token.text) and any(catalog.get(i).text("chip") == token.text for i in named):
             # "The Titan V: GV100, 12 GB"
-            name, start, end = token.text, token.start, token.end
-            tokens[place] = Token(kind="name", start=start, end=end, text=name, field="chip", name=name)
+            tokens[place] = replace(token, kind="name", field="chip", name=token.text, gpu_ids=())
         else:
             tokens[place] = _in_same_unit(text, tokens, place)
     return tuple(tokens)
@@ -210,10 +209,10 @@ def _in_same_unit(text: str, tokens: Sequence[Token], place: int) -> Token:
     ):  # fmt: skip
         return token
     has = gpu.kind == "gpu" and CUES["has"].fullmatch(text, gpu.end, token.start)
-    bound = follows.kind == "gpu" and CUES["of_gpu"].fullmatch(text, token.end, follows.start)
+    bound = follows.kind == "gpu" and CUES["binds"].fullmatch(text, token.end, follows.start)
     if not (bound or (has and CUES["clause_goes_on"].match(text, token.end))):
         return token
-    one = _united(token, first)
+    one = united(token, first)
     likely = 1 / LIKELY < one.numbers[0].value / (first.numbers[0].value or 1.0) < LIKELY
     return one if likely else token
 
@@ -245,38 +244,29 @@ def _beside(text: str, tokens: Sequence[Token], about: Subject | None) -> Iterat
 def _apart(values: Iterable[Token]) -> Iterator[Token]:
     """The values, each number of "16/24 GB" by itself."""
     for value in values:
-        written = list(re.finditer(r"\d[\d.,]*", value.text)) if len(value.numbers) > 1 else []
+        written = [*re.finditer(r"\d[\d.,]*", value.text)] if len(value.numbers) > 1 else []
         if len(written) != len(value.numbers):
             yield value
             continue
-        ends = [*(value.start + match.end() for match in written[:-1]), value.end]
-        for match, number, end in zip(written, value.numbers, ends, strict=True):
-            start = value.start + match.start()
-            one = replace(value, start=start, end=end, text=value.text[start - value.start : end - value.start])
-            yield replace(one, numbers=(number,), is_range=False)
-
-
-def _united(value: Token, last: Token) -> Token:
-    """A value of a list with the unit of its last one, where it has none itself."""
-    if value.dimension != "bare" or last.dimension == "bare":
-        return value
-    unit = unit_of(last)
-    numbers = tuple(replace(number, value=number.value * unit) for number in value.numbers)
-    return replace(value, dimension=last.dimension, numbers=numbers)
+        for match, number in zip(written, value.numbers, strict=True):
+            text = value.text[match.start() :] if match is written[-1] else match[0]
+            start, end = value.start + match.start(), value.start + match.start() + len(text)
+            yield replace(value, start=start, end=end, text=text, numbers=(number,), is_range=False)
 
 
 def _in_pairs(text: str, values: Sequence[Token], two: Sequence[Subject | Token]) -> bool:
     """Whether all values stand in pairs, of which two GPUs have most."""
     parts = [*_apart(values)]
     pairs = [*zip(parts[::2], parts[1::2], strict=False)]
-    joined = all(a.dimension in ("bare", b.dimension) and _JOINED.fullmatch(text, a.end, b.start) for a, b in pairs)
     known = [
         any(evidence.supports(i, OF_UNIT[b.measures], n) for i in one.gpu_ids)
         for a, b in pairs if b.measures in OF_UNIT
         for t, one in zip((a, b), two, strict=True)
-        for n in _united(t, b).numbers
+        for n in united(t, b).numbers
     ]  # fmt: skip
-    return joined and len(parts) == 2 * len(pairs) and len(known) < 2 * sum(known)
+    return len(known) < 2 * sum(known) and len(parts) == 2 * len(pairs) and all(
+        a.dimension in ("bare", b.dimension) and _JOINED.fullmatch(text, a.end, b.start) for a, b in pairs
+    )  # fmt: skip
 
 
 def in_order(
@@ -308,10 +298,11 @@ def in_order(
     owned: dict[int, Token] = {}
     for at in range(len(parts) - len(gpus) + 1):
         run = parts[at : at + len(gpus)]
-        joined = all(_JOINED.fullmatch(text, a.end, b.start) for a, b in pairwise(run))
-        dimension = run[-1].dimension
-        if joined and (dimension != "bare" or said or paired) and {t.dimension for t in run} <= {"bare", dimension}:
+        last = run[-1].dimension
+        if (last != "bare" or said or paired) and {t.dimension for t in run} <= {"bare", last} and all(
+            _JOINED.fullmatch(text, a.end, b.start) for a, b in pairwise(run)
+        ):  # fmt: skip
             for n, (value, gpu) in enumerate(zip(run, gpus, strict=True), at):
-                owned[value.start], parts[n] = gpu, _united(value, run[-1])
+                owned[value.start], parts[n] = gpu, united(value, run[-1])
     others = [t for t in tokens if t not in values]
     return tuple(sorted([*others, *parts], key=lambda t: t.start)) if owned else tuple(tokens), owned

@@ -307,14 +307,10 @@ def scan(text: str) -> tuple[Token, ...]:
             CUES["changed_to"].fullmatch(text, one.end, two.start)
         )
         joins = joins or changes
-        if two.dimension == "bare" and changes and one.dimension not in ("", "bare", "other"):
+        if changes and not mark:
             # "From 256 bits to 192"
-            numbers = tuple(replace(n, value=n.value * unit_of(one)) for n in two.numbers)
-            found[place] = two = replace(two, dimension=one.dimension, numbers=numbers)
-        if one.dimension == "bare" and joins and two.dimension not in ("", "bare", "other"):
-            unit = unit_of(two)
-            numbers = tuple(replace(n, value=n.value * unit) for n in one.numbers)
-            found[place - 1] = replace(one, dimension=two.dimension, numbers=numbers)
+            found[place] = two = united(two, one)
+        found[place - 1] = united(one, two) if joins else one
     return tuple(
         # "35 W to 115 W (+15-25 W Dynamic Boost)": what is added is none of its own.
         replace(token, dimension="other")
@@ -435,6 +431,15 @@ def unit_of(token: Token) -> float:
     """What one of a value's unit is, in the catalog's."""
     written = re.search(_PARTS["number"], token.text)
     return token.numbers[0].value / (number_of(written[0] if written else "1").value or 1.0)
+
+
+def united(value: Token, other: Token) -> Token:
+    """A value with the unit of another one, where it has none itself."""
+    if value.dimension != "bare" or other.dimension in ("", "bare", "other"):
+        return value
+    unit = unit_of(other)
+    numbers = tuple(replace(number, value=number.value * unit) for number in value.numbers)
+    return replace(value, dimension=other.dimension, numbers=numbers)
 
 
 def _joined(text: str, tokens: list[Token]) -> Iterator[Token]:
