@@ -655,7 +655,7 @@ def test_what_plain_sentences_say(text: str, wrong: list[str]) -> None:
         ("One lists its H100 PCIe at $2.39 on demand.", "H100 PCIe rent per hour $2.39"),
         ("The 4070 was $599 new in 2023; a used 3090 goes for $700.", ""),
         # A rate that is not written out has the mark, not this one.
-        ("The 5090: fp4 dense is 1,676 TFLOPS, twice that is with sparsity.", "RTX 5090 peak:fp4 1,676 TFLOPS"),
+        ("The 5090: fp4 dense is 1,676 TFLOPS, twice that is with sparsity.", "RTX 5090 peak:fp4 1,676"),
         ("An L40S gives 733 TFLOPS in FP8, twice as much with sparsity.", "L40S peak:fp8 733 TFLOPS"),
         # Power by a plug of the CPU; memory for which another one was given up.
         ("The P40 takes 250 W through an 8-pin CPU plug.", "P40 power_w 250 W"),

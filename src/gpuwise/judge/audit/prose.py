@@ -289,8 +289,7 @@ class _Choice(Sentence):
         self.topic = topic
         # The field that the sentence before asks for.
         self.asked = ""
-        # What the sentences before counted last, and the formats and the GPUs that they named last.
-        self.counting = ""
+        # The formats and the GPUs that the sentences before named last.
         self.formats_said: list[str] = []
         self.named_last: list[Token] = []
         # Whether it or the words before it name a language model, whose size a value may be.
@@ -546,7 +545,6 @@ class _Choice(Sentence):
             many = token.numbers[0].value >= FIELDS["cuda_cores"].low or re.fullmatch(
                 r"\d{1,2}\.\d{3}", token.text
             )
-            parted = not re.search(r"\d $", before[-LEAD:]) or self.tokens[place - 1].end == token.start - 1
             if own in COUNTS and not self.is_of_part(place):
                 yield 0.0, own
             elif own and own[:5] == "peak:" and self.rates and token.numbers[0].digits > 1:
@@ -574,17 +572,8 @@ class _Choice(Sentence):
             ):  # fmt: skip
                 yield LISTED, "compute_capability"
             elif own is None and (many or token.start in self.ordered) and (counted := self.counted(place)):
+                # "The MI50 has 3,840 stream processors, the MI60 4,096."
                 yield LISTED, counted
-            elif own is None and many and parted and not (
-                re.fullmatch(r"20[0-3]\d", token.text)
-                or re.match(r"\s?(?!(?:and|with|at|but|of|for|on|in)\b)\w", after)
-            ):  # fmt: skip
-                # "A MI50 has 3,840 stream processors, a MI60 4,096."
-                yield from (
-                    (LISTED, f) for f in ("cuda_cores", "stream_processors")
-                    if self.follows(place, f)
-                    or (f == self.counting and self.has(place) and re.match(r"[.,;)]|$", after))
-                )  # fmt: skip
             return
         if dimension == "bytes" and self.unified and re.match(r" (?:unified )?RAM\b", after):
             # "It supports up to 128 GB RAM"

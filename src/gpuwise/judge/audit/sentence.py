@@ -49,6 +49,8 @@ class Sentence:
 
     def __init__(self, text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subject]) -> None:
         self.text, self.about = text, about
+        # What the sentences before counted last.
+        self.counting = ""
         self.marks = scope.marks
         self.heard: dict[str, re.Match[str] | None] = {}
         self.own_fields: dict[int, str | None] = {}
@@ -314,7 +316,7 @@ class Sentence:
         1660 and 1,536 for the 1660 Ti"."""
         token = self.tokens[place]
         gpu = next((g for g in self.gpus if g.start >= token.end), None)
-        said = next((t.field for t in reversed(self.tokens[:place]) if t.kind == "field"), "")
+        said = next((t.field for t in reversed(self.tokens[:place]) if t.kind == "field"), self.counting)
         bound = gpu is not None and gpu.start - token.end < TELEGRAM * 2 and (
             CUES["binds"].search(self.between(token.end, gpu.start)) is not None
         )  # fmt: skip
@@ -322,7 +324,8 @@ class Sentence:
         before = self.tokens[place - 1] if place else token
         gap = self.text[before.end : token.start]
         bound |= token.start in self.ordered
-        bound |= before.kind == "gpu" and len(gap) < NEAR / 2 and not set(",.;:()") & set(gap)
+        alone = CUES["clause_goes_on"].match(self.text, token.end) is not None
+        bound |= before.kind == "gpu" and len(gap) < NEAR / 2 and not set(",.;:()") & set(gap) and alone
         return said if said in WHOLE and bound else None
 
     def has(self, place: int) -> bool:

@@ -189,8 +189,8 @@ def typed(text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subje
             tokens.append(Token(kind="gpu", start=start, end=end, text=last.text, gpu_ids=ids, count=number))
     tokens.sort(key=lambda token: token.start)
     for place, token in enumerate(tokens):
-        named = {*spoken, *(i for t in tokens[:place] for i in t.gpu_ids)} - {*token.gpu_ids}
-        if _CHIP_CARD.fullmatch(token.text) and any(catalog.get(i).text("chip") == token.text for i in named):
+        its = {*spoken, *(i for t in tokens[:place] for i in t.gpu_ids)}.difference(token.gpu_ids)
+        if _CHIP_CARD.fullmatch(token.text) and any(catalog.get(i).text("chip") == token.text for i in its):
             # "The Titan V: GV100, 12 GB"
             tokens[place] = replace(token, kind="name", field="chip", name=token.text, gpu_ids=())
         else:
