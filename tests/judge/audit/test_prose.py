@@ -650,6 +650,12 @@ def test_what_plain_sentences_say(text: str, wrong: list[str]) -> None:
             "| GPU | GB |\n|---|---|\n| T4[^1] | 16 |\n| L4[^2] | 24 |\n\n[^1]: 320 GB/s.\n[^2]: 75 W.",
             "T4 memory_bytes_per_s 320 GB/s; L4 power_w 75 W!",
         ),
+        # A form alone, in the order of any language.
+        (
+            "L'A100 PCIe consomme 250 W. Le module SXM4 consomme 440 W.",
+            "A100 PCIe power_w 250 W; A100 SXM4 power_w 440 W!",
+        ),
+        ("The H100 PCIe has 114 SMs. The SXM has 132 SMs.", "H100 PCIe 80 GB sm_count 114; sm_count 132"),
         # Years, rents, prices of used cards.
         ("The P40 is a Pascal card from 2018 with 24 GB.", "P40 launch 2018!"),
         ("One lists its H100 PCIe at $2.39 on demand.", "H100 PCIe rent per hour $2.39"),

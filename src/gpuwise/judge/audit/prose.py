@@ -139,7 +139,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     """Every claim of a paragraph; last, what it spoke of in the end."""
     about = text.scope.about
     topic: str | None = None
-    asked, counting, cached, speed = text.scope.asked, "", False, ""
+    asked, counting, speed = text.scope.asked, "", ""
+    cached = asked == "l2_bytes"
     formats, named_last = list[str](), list[Token]()
     able: str | None = None
     leaked = text.scope.leaked or title_says("leaked", text.scope.title)
