@@ -241,34 +241,6 @@ def _beside(text: str, tokens: Sequence[Token], about: Subject | None) -> Iterat
             yield from zip((one.start, two.start), owners, strict=True)
 
 
-def _apart(values: Iterable[Token]) -> Iterator[Token]:
-    """The values, each number of "16/24 GB" by itself."""
-    for value in values:
-        written = [*re.finditer(r"\d[\d.,]*", value.text)] if len(value.numbers) > 1 else []
-        if len(written) != len(value.numbers):
-            yield value
-            continue
-        for match, number in zip(written, value.numbers, strict=True):
-            text = value.text[match.start() :] if match is written[-1] else match[0]
-            start, end = value.start + match.start(), value.start + match.start() + len(text)
-            yield replace(value, start=start, end=end, text=text, numbers=(number,), is_range=False)
-
-
-def _in_pairs(text: str, values: Sequence[Token], two: Sequence[Subject | Token]) -> bool:
-    """Whether all values stand in pairs, of which two GPUs have most."""
-    parts = [*_apart(values)]
-    pairs = [*zip(parts[::2], parts[1::2], strict=False)]
-    known = [
-        any(evidence.supports(i, OF_UNIT[b.measures], n) for i in one.gpu_ids)
-        for a, b in pairs if b.measures in OF_UNIT
-        for t, one in zip((a, b), two, strict=True)
-        for n in united(t, b).numbers
-    ]  # fmt: skip
-    return len(known) < 2 * sum(known) and len(parts) == 2 * len(pairs) and all(
-        a.dimension in ("bare", b.dimension) and _JOINED.fullmatch(text, a.end, b.start) for a, b in pairs
-    )  # fmt: skip
-
-
 def in_order(
     text: str, tokens: Sequence[Token], about: Subject | None, pair: Sequence[Subject] = ()
 ) -> tuple[tuple[Token, ...], dict[int, Token]]:
@@ -279,9 +251,30 @@ def in_order(
     said = CUES["respectively"].search(text) is not None
     # "Their bandwidths are 300 and 320 GB/s, respectively": two GPUs named earlier, as if before the text.
     two = () if gpus else about.two if about is not None and about.several else pair if len(pair) == 2 else ()
-    named = two or (gpus if len(gpus) == 2 and all(t.start > gpus[1].end for t in values) else ())
+    named: Sequence[Subject | Token] = two or (
+        gpus if len(gpus) == 2 and all(t.start > gpus[1].end for t in values) else ()
+    )
     # So are "The memory is 16 and 24 GB, the power 70 and 72 W", where the catalog has most of it.
-    paired = not said and len(named) == 2 and _in_pairs(text, values, named)
+    parts: list[Token] = []
+    for value in values:
+        # Each number of "16/24 GB" by itself.
+        written = [*re.finditer(r"\d[\d.,]*", value.text)] if len(value.numbers) > 1 else []
+        parts += [value] if len(written) != len(value.numbers) else []
+        for match, number in zip(written, value.numbers, strict=False):
+            said_so = value.text[match.start() :] if match is written[-1] else match[0]
+            start, end = value.start + match.start(), value.start + match.start() + len(said_so)
+            one = replace(value, start=start, end=end, text=said_so, numbers=(number,), is_range=False)
+            parts += [one] if len(written) == len(value.numbers) else []
+    pairs = [*zip(parts[::2], parts[1::2], strict=False)] if len(named) == 2 and not said else []
+    known = [
+        any(evidence.supports(i, OF_UNIT[b.measures], n) for i in one.gpu_ids)
+        for a, b in pairs if b.measures in OF_UNIT
+        for t, one in zip((a, b), named, strict=True)
+        for n in united(t, b).numbers
+    ]  # fmt: skip
+    paired = len(known) < 2 * sum(known) and len(parts) == 2 * len(pairs) and all(
+        a.dimension in ("bare", b.dimension) and _JOINED.fullmatch(text, a.end, b.start) for a, b in pairs
+    )  # fmt: skip
     two = two if said or paired else ()
     for at, mine in enumerate(two, -2):
         gpus.append(Token(kind="gpu", start=at, end=at, text=mine.text, gpu_ids=mine.gpu_ids))
@@ -294,7 +287,6 @@ def in_order(
     )
     if not listed or len(tokens) > MOST // 5 or not (slashed or said or paired):
         return tuple(tokens), dict(_beside(text, tokens, about))
-    parts = [*_apart(values)]
     owned: dict[int, Token] = {}
     for at in range(len(parts) - len(gpus) + 1):
         run = parts[at : at + len(gpus)]
