@@ -139,7 +139,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     """Every claim of a paragraph; last, what it spoke of in the end."""
     about = text.scope.about
     topic: str | None = None
-    asked, counting, cached, speed = "", "", False, ""
+    asked, counting, speed = text.scope.asked, "", ""
+    cached = asked == "l2_bytes"
     formats, named_last = list[str](), list[Token]()
     able: str | None = None
     leaked = text.scope.leaked or title_says("leaked", text.scope.title)
@@ -296,8 +297,7 @@ class _Choice(Sentence):
         self.topic = topic
         # The field that the sentence before asks for.
         self.asked = ""
-        # What the sentences before counted last, and the formats and the GPUs that they named last.
-        self.counting = ""
+        # The formats and the GPUs that the sentences before named last.
         self.formats_said: list[str] = []
         self.named_last: list[Token] = []
         # Whether it or the words before it name a language model, whose size a value may be.
@@ -491,7 +491,9 @@ class _Choice(Sentence):
         """What a value or name may claim, GPU aside, with the cost of its field."""
         token = self.tokens[place]
         if token.kind == "name":
-            if token.field != "launch" or self.before("launched", token.start) or (
+            if token.field != "launch" or any(
+                self.before(cue, token.start) for cue in ("launched", "card_of_year")
+            ) or (
                 CUES["launched_behind"].match(self.text, token.end) or self.follows(place, "launch")
             ):  # fmt: skip
                 inside = cue_before(_INSIDE, self.text, token.start)
@@ -528,12 +530,16 @@ class _Choice(Sentence):
         token, dimension = self.tokens[place], self.tokens[place].measures
         before, after = self.text[: token.start], self.text[token.end :][:LEAD]
         if dimension == "usd":
-            clause = re.split(r"[;,]|\b(?:but|and)\b", before)[-1] + re.split("[;,.]", after)[0]
-            hourly = self.hourly and token.numbers[0].value < DEAREST_HOUR
-            if token.hourly or hourly or CUES["an_hour"].match(after):
+            # "$1.99 on demand", "Spot prices: $1.20 for the T4, $2.50 for ..."
+            of_it = self.text[: self.values[0].start] + re.split(r"[,;]|\.(?!\d)|\b(?:but|and)\b", before)[-1]
+            of_it += re.split(r"[,;.]", self.text[token.end :], maxsplit=1)[0]
+            hourly = self.hourly or CUES["hourly"].search(of_it) is not None
+            hourly = hourly and token.numbers[0].value < DEAREST_HOUR
+            other = any(CUES[cue].search(after[:10]) for cue in ("ratio", "longer"))
+            if token.hourly or (hourly and not other):
                 yield 0.0, "rent per hour"
-            elif not CUES["of_today"].search(clause) and (
-                CUES["at_launch"].search(self.around(token)) or place in self.listed
+            elif not CUES["of_today"].search(of_it) and (
+                place in self.listed or CUES["at_launch"].search(self.around(token))
             ):
                 yield 0.0, "launch_price_usd"
             else:
@@ -544,14 +550,13 @@ class _Choice(Sentence):
             return
         if token.dimension == "bare":
             own = self.own(place)
-            said = self.before("year_leads", token.start)
+            said, dated = (self.before(cue, token.start) for cue in ("year_leads", "card_of_year"))
             held = next((t for t in reversed(self.tokens[:place]) if t.kind == "gpu"), None)
             named = held and CUES["year_behind"].fullmatch(self.text, held.end, token.start)
             after_it = CUES["year_of"].match(self.text, token.end)
             many = token.numbers[0].value >= FIELDS["cuda_cores"].low or re.fullmatch(
                 r"\d{1,2}\.\d{3}", token.text
             )
-            parted = not re.search(r"\d $", before[-LEAD:]) or self.tokens[place - 1].end == token.start - 1
             if own in COUNTS and not self.is_of_part(place):
                 yield 0.0, own
             elif own and own[:5] == "peak:" and self.rates and token.numbers[0].digits > 1:
@@ -569,6 +574,7 @@ class _Choice(Sentence):
             elif re.fullmatch(r"20[0-3]\d", token.text) and (
                 (named and (named["own"] or after[:1] in (")", ",")))
                 or after_it
+                or dated
                 or (said and (self.before("launched", token.start) or self.follows(place, "launch")))
             ):
                 yield 0.0, "launch"
@@ -578,17 +584,8 @@ class _Choice(Sentence):
             ):  # fmt: skip
                 yield LISTED, "compute_capability"
             elif own is None and (many or token.start in self.ordered) and (counted := self.counted(place)):
+                # "The MI50 has 3,840 stream processors, the MI60 4,096."
                 yield LISTED, counted
-            elif own is None and many and parted and not (
-                re.fullmatch(r"20[0-3]\d", token.text)
-                or re.match(r"\s?(?!(?:and|with|at|but|of|for|on|in)\b)\w", after)
-            ):  # fmt: skip
-                # "A MI50 has 3,840 stream processors, a MI60 4,096."
-                yield from (
-                    (LISTED, f) for f in ("cuda_cores", "stream_processors")
-                    if self.follows(place, f)
-                    or (f == self.counting and self.has(place) and re.match(r"[.,;)]|$", after))
-                )  # fmt: skip
             return
         if dimension == "bytes" and self.unified and re.match(r" (?:unified )?RAM\b", after):
             # "It supports up to 128 GB RAM"
