@@ -87,7 +87,7 @@ def _chosen(
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
         choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
     rent = "" if several else _beside_rent(market, choice)
-    broken = (n for n in choice.need.notes if n in (NOT_TO_RENT, OF_ANY_KIND, OVER_BUDGET))
+    broken = (n for n in choice.need.notes if n.startswith((NOT_TO_RENT, OF_ANY_KIND, OVER_BUDGET, FEWER[:18])))
     said = (
         *(f"{phrases.begun(note)}." for note in broken),
         say.not_counted(need),
@@ -97,6 +97,7 @@ def _chosen(
         billed,
         _one_alone(choice),
         choice.answer,
+        _in_8_bits(market, choice),
         verdicts.sent_out(choice.need, choice.options[0], market.offers) if need.egress_gb else "",
         verdicts.split(choice) if need.users > 1 else "",
         rent,
@@ -114,6 +115,20 @@ def _one_alone(choice: Recommendation) -> str:
     if need.task in ("", "infer") or told or not names_of(need) or first.count == need.gpus[0]:
         return ""
     return f"{speeds.recipes(need, first.gpu_id, need.gpus[0])}."
+
+
+def _in_8_bits(market: _Market, choice: Recommendation) -> str:
+    """That weights in 8 bits hold all who ask at once, where those in 16 do not on what is there."""
+    need, first = choice.need, choice.options[0]
+    asked = next((int(n.split()[-1]) for n in need.notes if n.startswith(FEWER[:18])), 0)
+    units = catalog.get(first.gpu_id).text("matrix_fp8") == "True"
+    weights = Precision.FP8 if units else Precision.INT8
+    shorter = replace(need, precision=weights, formats=(), concurrent=asked, sets=())
+    other = market.best_or_none(shorter) if asked else None
+    if other is None or other.options[0].key != first.key:
+        return ""
+    rate = phrases.rate_of(other.options[0].throughput.value, other.item)
+    return f"With weights in {weights}{', as it has no units for FP8,' * (not units)} they hold all {asked}: {rate}."
 
 
 def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
@@ -444,8 +459,6 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
             waiting += looser
     else:
         patient = [each for each in failed if needs.USUAL_NOTE not in each[0].notes]
-        # What a supply feeds at a lower limit of power is what to go by, where nothing does.
-        fed = [each for each in patient or failed if LOWERED in each[0].notes]
         # Where one card is too small, what several of it lack is what keeps somebody from them.
         many = [e for e in failed if verdicts.AS_MANY in e[0].notes and e[1].code == "limits"]
         many = many if failed[0][1].code == "too-large" else []
@@ -453,15 +466,15 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
         alike = operator.attrgetter("only", "unproven", "gpus")
         same = (e for e in patient if alike(e[0]) == alike(failed[0][0]) and fit.least_budget(e[1]))
         near = sorted(same, key=lambda e: fit.least_budget(e[1]))
-        raise _explained(market, *next(iter(fed or many or near or patient or failed))) from None
+        raise _explained(market, *next(iter(many or near or patient or failed))) from None
     choice = _with_fans(market, choice)
     mine = [choice.rejected[gpu] for gpu in {*need.have} if gpu in choice.rejected]
     asked = need.keep or need.asks == "faster"
     if asked and not need.unproven and any(why.code == "unproven" for why in mine):
         # Whether what is there does it is answered, however little is known of how fast.
         return _first_answer(market, replace(need, unproven=True))
-    left = (why.detail for why in mine)
-    slow = any("too late" in why for why in left)
+    named = (choice.rejected[gpu] for gpu, _ in need.sets if gpu in choice.rejected)
+    slow = any("too late" in why.detail for why in (*mine, *named))
     if needs.USUAL_NOTE in need.notes and slow:  # Its owner wants to know how slow it is
         return _first_answer(market, _unhurried(need, f"not all make {needs.USUAL_NOTE}"))
     return choice
@@ -493,15 +506,11 @@ def _unhurried(need: Need, note: str) -> Need:
     return replace(need, latency_s=None, concurrent=need.concurrent or 1, notes=notes)
 
 
-# Of a desktop without its card, under load: what then is left of its supply is less than makers advise.
-LEAST_HOST_W = 200.0
-LOWERED = "the supply is less than makers advise for these: lower the power limit of each card"
-
-
 # Limits of the question that an answer breaks, which it says before all else.
 NOT_TO_RENT = "no offer to rent the named GPUs is known"
 OF_ANY_KIND = "none of that kind keeps the limits: of any kind"
 OVER_BUDGET = "none of these keeps the budget"
+FEWER = "yours hold no more than {} at once, not {}"
 
 
 def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
@@ -530,7 +539,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if error.code == "limits" and need.sets and need.period_s and not need.batched:
         yield noted("what comes may wait, as one GPU is busy nearly all of the time", batched=True)
     if error.code == "limits" and need.form == "small" and need.slots and not names:
-        yield noted("who counts slots has a small case for a card", form=None)
+        yield noted("slots were named, so a card for your own case instead of a small computer", form=None)
     if need.task and {count for _, count in need.sets} == {1}:
         # Of cards that are named alone, several may share a model.
         for most in (2, 4, needs.MOST_TOGETHER) if len(need.sets) == 1 else (needs.MOST_TOGETHER,):
@@ -544,6 +553,11 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         shorter = tuple(note.replace("weights in 8 bits", "weights in 4 bits") for note in need.notes)
         said = "weights in 8 bits are more than the limits allow"
         yield replace(need, least_gb=drawn.gb_4, notes=(*shorter, said))
+    if error.code == "too-large" and need.have and need.task == "infer" and need.concurrent > 1:
+        asked = max((int(n.split()[-1]) for n in need.notes if n.startswith(FEWER[:18])), default=need.concurrent)
+        notes = tuple(n for n in need.notes if not n.startswith(FEWER[:18]))
+        fewer = need.concurrent * 3 // 4
+        yield replace(need, concurrent=fewer, notes=(*notes, FEWER.format(fewer, asked)))
     if need.feature and need.task == "full" and error.code == "too-large":
         yield noted("by lora: all weights are more than these hold", task="lora", precision=Precision.BF16)
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
@@ -556,9 +570,6 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(OF_ANY_KIND, only=())
     if error.code == "no-price" and need.quotes and need.region:
         yield noted(f"no price in {need.region} is known, so compared with those of everywhere", region="")
-    supply = need.power_w and any(note.startswith("a supply of") for note in need.notes)
-    if error.code == "limits" and supply and LOWERED not in need.notes:
-        yield noted(LOWERED, power_w=((need.power_w or 0.0) + fit.HOST_PEAK_W) * fit.SUPPLY - LEAST_HOST_W)
     if error.code == "limits" and len(need.sets) > 1 and need.budget_usd is not None:
         yield noted(OVER_BUDGET, budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
@@ -676,6 +687,8 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
         if reason is not None and "does not fit" in reason.detail:
             number = dict(need.sets).get(gpu, need.gpus[1])
             detail = f"{reason.detail}; {speeds.shorter(need, gpu, number)}" if need.task else reason.detail
+            if need.task == "infer" and (least := speeds.fewest_to_hold(need, [gpu]) or 0) > number:
+                detail += f"; {least} of them together hold it"
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
         elif reason is not None and reason.code != "budget" and gpu not in need.have:
             kind = catalog.get(gpu)

@@ -21,7 +21,7 @@ from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.amounts import NUMBERS, RULES, USUAL, P
 from gpuwise.judge.choose.asked_work import FP64, Worked
 from gpuwise.judge.choose.candidates import FEW, least_host_usd
-from gpuwise.judge.choose.fit import HOST_PEAK_W, SUPPLY, made_for_fp64
+from gpuwise.judge.choose.fit import LEAST_HOST_W, SUPPLIED, made_for_fp64
 from gpuwise.judge.choose.need import ALIASES, DIFFUSION, Purpose, is_model, presets
 from gpuwise.judge.choose.wording import amount_of, number_of, sellers, span_seconds
 from gpuwise.model import units
@@ -110,6 +110,8 @@ class _Reader(Worked):
             if found and goal and len(self.sets) + bool(self.have) > (goal == "speed"):
                 self.usual |= {"goal": goal} if goal == "speed" else {}  # Which of them is faster
                 self.ignore("" if goal == "speed" else found[0])
+            elif found and goal == "the others" and self.said(r"\b(?:gpus?|(?:pc|desktop|workstation)s?)\b"):
+                self.ignore(found[0])
             elif found:
                 raise InputError(f"'{found[0]}': {problem}", hint=hint)
         self._read_machines()
@@ -495,7 +497,9 @@ class _Reader(Worked):
         if used and ((new and not self.said(P.either_condition)) or denied):
             raise InputError("used and new at once", hint="leave one of them out")
         # "A used 3090 or a new 5070"
+        apart = [bool(re.search(P.used, self.plain[max(0, start - 9) : end])) for *_, start, end in self.places]
         both = used and bool((self.sets and self.said(r"\bnew\b")) or self.said(P.either_condition))
+        both |= used and len({*apart}) > 1 and len(self.sets) > 1
         if (used or new or denied) and not both:
             fields["sold"] = ("used", "street") if used else ("new",)
         self.notes += ["with a warranty: new ones"] if any("warranty" in words for words in new) else []
@@ -537,7 +541,7 @@ class _Reader(Worked):
             fields |= {"asks": "faster", "goal": "speed"}
             return
         number = self.said(r"\bhow (?:long|much|many)\b")  # Asked of a number, not whether
-        if "able" in asks and len(self.sets) > 1 and not (self.have or number):
+        if "able" in asks and len(self.sets) > 1 and not (self.have or self.quotes or number):
             fields["asks"] = "able"  # "Is A enough, or should I take B": of the first
         if asks[:1] == ["largest"] and (self.sets or self.have or "memory_gb" in fields):
             fields |= {"asks": "largest", "keep": bool(self.have), "unproven": bool(self.sets)}
@@ -587,8 +591,8 @@ class _Reader(Worked):
             supplied = re.search("psu|supply", near if limits[1:] else self.plain)
             if (supplied and not of_cards) or there:
                 limit, supply = "power_w", value
-                value = max(USUAL.slot_w, value / SUPPLY - HOST_PEAK_W)
-                self.notes.append(f"a supply of {supply:g} W has {value:.0f} W for cards, as makers advise")
+                value = max(USUAL.slot_w, value - LEAST_HOST_W)
+                self.notes.append(SUPPLIED.format(supply, value))
                 if not (self.sets or self.said(P.in_server)) and supply <= USUAL.most_at_home_w:
                     fields.setdefault("at_home", True)  # A PC, whose fans cool no server's card
             # "10 kW in the rack" of forty people, each with a machine, is for all of these.
@@ -612,6 +616,7 @@ class _Reader(Worked):
         """Deadlines and budgets; so much money over so much time is a price of an hour."""
         self.ignore(*self.every(P.bare_rate))  # Of what is not said, so neither money nor a deadline
         fields, take, often = self.fields, self.take, any(each.period for each in self.found)
+        many = not self.owns and any(count > needs.MOST_THERE for _, count in self.sets)  # "64 H100 for 3 weeks"
         if last := take(rf"\b{P.until} ((?:{units.DAYS})(?!\w)){P.hour}"):
             day = units.parse_day(last[1], self.today)
             hours = take(rf"\((?:in |within |about |~)?{P.span}\)", again=False)  # As it was counted
@@ -625,7 +630,7 @@ class _Reader(Worked):
             "hire_h" not in fields
             and self.done()
             and (
-                span := take(rf"{'' if self.rents or often else '(?<!for )'}{P.no_rate}{P.span}", again=False)
+                span := take(rf"{'' if self.rents or often or many else '(?<!for )'}{P.no_rate}{P.span}", again=False)
             )
             and not (span[2].startswith("y") or self._is_past(span.start()))
         ):
@@ -749,6 +754,8 @@ class _Reader(Worked):
 
     def _at_once(self, people: int) -> int:
         """How many of so many people are answered at one moment."""
+        if self.have:
+            people = -(-people // self.several)
         if self.members < 2:
             return people
         some = max(2, -(-min(people, USUAL.crowd) * (1.0 if self.callers else USUAL.at_once) // 1))

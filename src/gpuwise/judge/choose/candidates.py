@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose.need import COMPUTERS, DATA, HOURS_PER_YEAR, MOST_THERE, MOST_TOGETHER, has_form
 from gpuwise.judge.choose.speeds import alone, half_of
-from gpuwise.model.gpu import RENTS, Offer, Source
+from gpuwise.model.gpu import RENTS, Offer, OfferKind, Source
 from gpuwise.model.judgement import Assumptions, Need, Way
 from gpuwise.model.result import Record
 from gpuwise.predictor.card import MODULES
@@ -74,6 +74,8 @@ BY_FAN_W = 250.0
 # Computers, cards of consumers and those of professionals are sold new for about so long after their GPU came
 # out. An assumption.
 SHOP_YEARS, CARD_YEARS, PRO_YEARS = 3.0, 2.5, 5.0
+# Of a rent that is taken once: to start it, to fetch the weights and to look at what came out. An assumption.
+LEAST_PAID_H = 1.0
 # What is made for countries that other cards may not be sold to.
 EXPORT = re.compile(r"^[ah]800|^h20(?!0)|-d$")
 WEEKS_PER_YEAR = 365.25 / 7
@@ -171,9 +173,7 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         if offer.gpu_ids
         and (offer.kind != "spot" or offer.provider not in prices.MARKETS or markets)
         and offer.seen_on
-        and allowed.get(offer.kind, sold and (not need.sold or offer.kind in need.sold))
-        # What is sold both new and used has the price of the new one.
-        and not (offer.kind == "street" and need.sold and is_sold_new(offer.gpu_ids[0], today))
+        and allowed.get(offer.kind, sold and (not need.sold or _sold_as(offer, today) in need.sold))
         # A purchase is of the card: the provider asked for is one that rents.
         and (not wanted or not offer.per_hour or offer.provider.casefold() in wanted)
         and offer.provider.casefold() not in need.avoid
@@ -188,6 +188,11 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         if not _is_late(need, o, today) or (not o.per_hour and (o.whole or named.issuperset(o.gpu_ids)))
     ]  # fmt: skip
     return prices.current([offer for offer in _of_their_own(found) if _is_sold_so(offer)])
+
+
+def _sold_as(offer: Offer, today: date) -> OfferKind:
+    """In which condition: what is sold both new and used has the price of the new one while shops sell it."""
+    return "new" if offer.kind == "street" and is_sold_new(offer.gpu_ids[0], today) else offer.kind
 
 
 def _of_their_own(offers: Sequence[Offer]) -> Iterator[Offer]:
@@ -283,6 +288,7 @@ def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *,
             Row(gpu, n, "unpriced", np.nan, 0.0, False, known[gpu, n], last.get(gpu))
             for gpu, n in dict.fromkeys((*computers, *named))
             if gpu not in priced
+            and (need.sold != ("new",) or gpu in dict(need.sets) or is_sold_new(gpu, today))
             and need.have.count(gpu) < n
             and (gpu, n) in known
             and (n >= LEAST_BOARD or catalog.get(gpu).text("form") not in MODULES)
@@ -488,8 +494,9 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     fixed = np.where(paid_by_second, fixed * np.minimum(1.0, STARTS * works), fixed)
     fixed = np.where(~own & need.batched & ~np.array(paid_by_second, dtype=bool), fixed * busy, fixed)
     if need.items is not None and need.period_s is None:
-        # Who does so much and no more pays for the whole of a commitment.
-        terms = array([committed_h(row.offer) if row.offer else 0.0 for row in rows])
+        # Who does so much and no more pays for the whole of a commitment, and for an hour at the least.
+        terms = array([max(LEAST_PAID_H * (row.way in RENTS), committed_h(row.offer)) if row.offer else 0.0
+                       for row in rows])  # fmt: skip
         fixed = fixed * np.maximum(1.0, terms / np.maximum(time / 3600 / a.utilisation, 1e-9))
     if need.concurrent and need.items is None:
         # What is worth paying for is that all are answered as quickly as was asked.

@@ -29,6 +29,7 @@ _DIGITS = "零一二三四五六七八九〇\0两"
 _MYRIAD = 10_000
 _STEPS = {"十": 10, "百": 100, "千": 1000, "万": _MYRIAD, "萬": _MYRIAD, "亿": _MYRIAD**2, "億": _MYRIAD**2}
 _STEPS |= {"백": 100, "천": 1000, "만": _MYRIAD, "억": _MYRIAD**2}
+_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 # Of a lakh, a crore and a million.
 _THOUSANDS = {"l": 100, "c": 10_000, "m": 1000}
 # Words that set nothing: grammar, people, and what every such question is about.
@@ -65,6 +66,7 @@ def plainly(text: str) -> str:
         lambda word: f"{n[1]}x {n[0]}" if (n := catalog.counted(word[0]))[1] else n[0],
         plain,
     )
+    plain = re.sub(P.weekdays, lambda m: f"for {(_DAYS.index(m[2]) - _DAYS.index(m[1])) % 7 or 7} days", plain)
     plain = re.sub(P.terabytes, lambda m: f"{1000 * float(m[1]):g}gb", plain)
     plain = re.sub(P.crowd, lambda m: f"{sum(map(int, re.findall('[0-9]+', m[0])))} staff", plain)
     return re.sub(P.from_to, r"\1", plain)  # "2 or 3 pages": the most
@@ -116,6 +118,25 @@ def _myriads(text: str) -> str:
     return f"{value / 1000:.10g}k" if value >= 1000 else f"{value:.10g}"
 
 
+def corrected(text: str) -> tuple[str, list[str]]:
+    """A text with what it takes back replaced by what it says instead ("single slot, no wait, dual slot"), and
+    notes of that: the last of the same kind before the second thought, or the number alone."""
+    notes = list[str]()
+    while again := re.search(P.second_thought, text, re.IGNORECASE):
+        before, after = text[: again.start()], text[again.end() :]
+        for kind in RULES["kinds_of_pieces"]:
+            later = re.match(rf"[^.;?!]{{0,30}}?(?<![\w.])({kind})(?!\w)", after, re.IGNORECASE)
+            pieces = [*re.finditer(rf"(?<![\w.])(?:{kind})(?!\w)", before, re.IGNORECASE)]
+            if later and pieces and len(before) - pieces[-1].end() <= USUAL.near_before:
+                start, end = pieces[-1].span()
+                notes.append(f"{later[1]}, not {pieces[-1][0]}")
+                text = f"{before[:start]}{later[1]}{before[end:]}{after[later.end() :]}"
+                break
+        else:
+            text = f"{before}, {after}"
+    return text, notes
+
+
 class Words:
     """A text, which of its words some rule has read, and what they set."""
 
@@ -124,7 +145,7 @@ class Words:
 
     def __init__(self, text: str, rates: Mapping[str, float], today: date) -> None:
         self.text, self.rates, self.today = text, rates, today
-        self.notes = list[str]()
+        text, self.notes = corrected(text)
         self.fields, self.assumed, self.usual = dict[str, Any](), dict[str, Any](), dict[str, Any]()
         plain = plainly(text)
         if (spelt := self._spelt(plain)) != plain:
