@@ -510,6 +510,7 @@ def _unhurried(need: Need, note: str) -> Need:
 NOT_TO_RENT = "no offer to rent the named GPUs is known"
 OF_ANY_KIND = "none of that kind keeps the limits: of any kind"
 OVER_BUDGET = "none of these keeps the budget"
+BY_SHEET = "nothing keeps the limits whose like was measured: by data sheets"
 FEWER = "yours hold no more than {} at once, not {}"
 
 
@@ -580,7 +581,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(note, only=tuple(filter(fit.made_for_fp64, _cards(need))), acquire="own")
         yield noted(f"{note}: what does {fit.NO_FP64}", only=_cards(need), acquire="own")
     if names and not need.unproven:
-        yield noted("as little as is known of the speed of what was named", unproven=True)
+        named = "as little as is known of the speed of what was named"
+        yield noted(named if len(names) <= FEW else BY_SHEET, unproven=True)
     unmet = error.code == "limits"
     dated = need.assumptions.aged_today  # who says how old a price may be means it
     if (unmet or error.code in ("no-price", "too-large")) and not (names or dated) and need.acquire != "rent":
@@ -588,7 +590,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         note = "no price that is fresh is known of what keeps the limits"
         yield noted(note, only=_cards(need), acquire="own")
         if need.acquire == "own" and not (need.unproven or need.asks):
-            yield noted("nothing keeps the limits whose like was measured: by data sheets", unproven=True)
+            yield noted(BY_SHEET, unproven=True)
 
 
 def _cards(need: Need) -> tuple[str, ...]:
@@ -806,7 +808,9 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     """The choice, with what is asked of a GPU or of the work answered first, and the cheapest that does the
     work beside a GPU that may be too much."""
     need, other = choice.need, None
-    if together := _together(market, need):
+    if together := _together(market, need, choice.options[0].outlay_usd):
+        if need.beside is False and len({*need.have}) == 1:
+            return replace(choice, answer=f"{choice.answer} For less money, {together}")
         if need.asks == "able":
             return replace(choice, answer=f"Yes: {together}", reasons=())
         return replace(choice, answer=f"{phrases.begun(together)} {choice.answer}")
@@ -848,9 +852,10 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     return replace(choice, answer=" ".join(filter(None, parts)))
 
 
-def _together(market: _Market, need: Need) -> str:
+def _together(market: _Market, need: Need, least: float = inf) -> str:
     """How fast different cards that are there answer together; or the cheapest card that does the work beside
-    those that are there, where one is looked for. Empty where one alone does it, or they do not."""
+    those that are there, where one is looked for, or where it costs less than the `least` that takes their
+    place. Empty where one alone does it, or they do not."""
     if need.task != "infer" or not need.have or need.concurrent > 1 or need.upgrade or need.asks == "number":
         return ""
     if any(speeds.dealt_out(need, [gpu]) for gpu in need.have):
@@ -861,10 +866,13 @@ def _together(market: _Market, need: Need) -> str:
         found = speeds.dealt_out(need, need.have)
         return verdicts.together(need.have, found) if found else ""
     free = replace(need, acquire="own", sets=())  # Of what is named, prices that are old are known, too
-    sold = usable(free, market.offers, market.facts.today) if need.beside else ()
+    asked = need.beside or (need.acquire == "own" and not (need.keep or names_of(need)))
+    sold = usable(free, market.offers, market.facts.today) if asked else ()
     cards = ((o, gpu) for o in sold if not o.per_hour and o.count == 1 and not o.whole for gpu in o.gpu_ids)
     in_pc = set(_cards(replace(need, at_home=True)))
     for offer, gpu in sorted(cards, key=lambda card: card[0].amount):
+        if not need.beside and (offer.amount >= least or offer.amount > (need.budget_usd or inf)):
+            break
         watts = sum(catalog.get(each).power_w or 0.0 for each in (*need.have, gpu))
         if gpu not in in_pc or catalog.get(gpu).vendor != "NVIDIA" or watts > (need.power_w or inf):
             continue

@@ -239,6 +239,7 @@ def _buy(found: Recommendation, price: Interval) -> str:
     around += f", {usd(first.outlay_usd)} in all for {need.users}" if need.users > 1 else ""
     days = (prices.day(found.made_on) - prices.day(first.seen_on)).days if first.stale else 0
     sold = f"{fit.SOLD[first.way]}, {dated(first)}{f', {days // 30} months old' if days else ''}"
+    sold += ": a new one may cost more" * (need.sold == ("new",) and first.way == "street")
     return f"{_got(need, first, 'Buy')}{each} at {phrases.about(need, price)} ({sold}){around}"
 
 

@@ -361,6 +361,9 @@ class _Reader(Worked):
         at_once = self.take(P.at_once) or (part and part[2])  # "5 % active"
         if not (self.at_once > 1 or at_once) and (users > USUAL.crowd or not self.callers):
             self.members = users
+        elif self.copies > 1:
+            self.fields["users"] = -(-users // self.copies)
+            self.notes.append(f"{said[0].strip()}: {self.fields['users']} on each machine")
         again = re.match(rf"{P.period}(?P<period>{P.periods})", self.plain[said.end() :])
         counted = [e for e in self.found if e.kind in ("text", "image", "sequence", "part")]
         if again and not any(each.period for each in counted):
@@ -754,14 +757,13 @@ class _Reader(Worked):
 
     def _at_once(self, people: int) -> int:
         """How many of so many people are answered at one moment."""
-        if self.have:
-            people = -(-people // self.several)
         if self.members < 2:
-            return people
+            return -(-people // self.copies)
         some = max(2, -(-min(people, USUAL.crowd) * (1.0 if self.callers else USUAL.at_once) // 1))
         some += USUAL.at_once_of_crowd * max(0, people - USUAL.crowd) // 1
-        self.notes.append(f"of {people:,} people {some:.0f} at once ('at once' behind a number states it)")
-        return int(some)
+        if some < people:
+            self.notes.append(f"of {people:,} people {some:.0f} at once ('at once' behind a number states it)")
+        return int(-(-some // self.copies))
 
     def _settle_budget(self) -> None:
         """Says whether a budget is of a card alone."""

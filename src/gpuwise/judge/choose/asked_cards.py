@@ -47,6 +47,7 @@ class Cards(Words):
             self.sets = tuple((gpu, count * number) for gpu, count in self.sets)
             self.notes.append(several[0].strip())
         elif not one and self.have and self._of_llm() and not self._learns():
+            self.copies = number
             self.notes.append(f"each of {number} machines holds the model and answers its share of the people")
         elif not one:
             self.ignore(several[0].strip())
@@ -108,9 +109,9 @@ class Cards(Words):
             # "Our T4 server (6x T4)", "replace the 3090", which is there, "keep our A100"
             again = bool((number and before[: number.start()].endswith("(")) or (owner and not said))
             again &= usual in have
-            gone = re.search(P.gone_before, before) or re.match(P.gone_behind, behind_it)
-            if gone:
-                self.mark(*((named.end, named.end + gone.end()) if gone.start() == 0 else gone.span()))
+            had, lost = re.search(P.gone_before, before), re.match(P.gone_behind, behind_it)
+            if had or lost:
+                self.mark(had.start() if had else named.start, named.end + (lost.end() if lost else 0))
                 self.notes.append(f"{text}: gone, so not counted")
             elif owner or also or mine or kept or kept_there or again:
                 have += [usual] * (count - bool(again))
@@ -335,7 +336,8 @@ class Cards(Words):
                     self._say_of_links()
                 else:
                     self.traits.append((kind, name, value, True))
-                    self.notes += [] if kind in ("maker", "segment") else [f"only: {found[0]}"]
+                    self.every(rf"\b(?:{words})\b")
+                    self.notes += [] if kind in ("maker", "segment") else [f"only: {found[0].strip()}"]
         self._say_of_software()
         no_module = self.denied["nvlink"] or self.deny(P.module)
         self.form = "pcie" if no_module else self.first(P.board, again=False) or None

@@ -225,6 +225,9 @@ class Worked(Cards):
         if drawn and self.mode in (None, "infer") and any(count > 1 for _, count in self.sets):
             self.take(P.one_image)
             self.correct("Each image or clip is made on one GPU: two make two at once, neither sooner.")
+        if self.mode in ("lora", "qlora") and (named == DRAWS or ALIASES.get(named, named) == "unet-sd15"):
+            self.notes.append(f"adapters of {named} count as those of SDXL: version 1.5 takes less")
+            named = "sdxl"
         images = named in DIFFUSION or "diffusion" in named or ALIASES.get(named) == "unet-sd15"
         if self.mode is None and (images or any(each.period for each in self.found)):
             # What comes again every day is answered, not learnt; people make images more often than models.

@@ -42,12 +42,16 @@ def plainly(text: str) -> str:
     plain = text.casefold().replace("\u2019", "'").replace("\u2010", "-")
     plain = re.sub(P.line_end, ". ", plain)
     plain = re.sub(P.dash, ", ", " ".join(plain.split()).rstrip("?.! "))
+    plain = re.sub(P.weekdays, lambda m: f"for {(_DAYS.index(m[2]) - _DAYS.index(m[1])) % 7 or 7} days", plain)
     # What is written without blanks, or with endings of its own, is not read as another language's words.
     language = next((name for name, signs in RULES["languages"].items() if re.search(signs, plain)), "")
     plain = re.sub(P.numeral, lambda found: f"{_numeral(found[0])}", plain)
     plain = re.sub(P.myriads, lambda found: _myriads(found[0]), plain)
-    for pattern, instead in (*RULES.get(language, ()), *_glossary(language)):
+    for pattern, instead in RULES.get(language, ()):
         plain = _compiled(pattern).sub(instead, plain)
+    for heads, pattern, instead in _glossary(language):
+        if any(map(plain.__contains__, heads)):
+            plain = _compiled(pattern).sub(instead, plain)
     code = "eur" if re.search(rf"€|\beur|{P.eurozone}", plain) else ""
     plain = re.sub(P.cents, lambda m: _in_cents(m, code), plain)
     plain = " ".join(plain.split())
@@ -66,21 +70,21 @@ def plainly(text: str) -> str:
         lambda word: f"{n[1]}x {n[0]}" if (n := catalog.counted(word[0]))[1] else n[0],
         plain,
     )
-    plain = re.sub(P.weekdays, lambda m: f"for {(_DAYS.index(m[2]) - _DAYS.index(m[1])) % 7 or 7} days", plain)
     plain = re.sub(P.terabytes, lambda m: f"{1000 * float(m[1]):g}gb", plain)
     plain = re.sub(P.crowd, lambda m: f"{sum(map(int, re.findall('[0-9]+', m[0])))} staff", plain)
     return re.sub(P.from_to, r"\1", plain)  # "2 or 3 pages": the most
 
 
 @cache
-def _glossary(language: str) -> tuple[tuple[str, str], ...]:
+def _glossary(language: str) -> tuple[tuple[list[str], str, str], ...]:
     """What stands for an English word, and that word: in a language that is known by its signs, else in all
-    of those that are not."""
+    of those that are not. Before them with what letters they begin, for most stand in no text, and to compile
+    each takes as long as all else."""
     rows = catalog.rows(DATA / "glossary.csv")
     together = [name for name in rows[0] if name != "english" and name not in RULES["languages"]]
     columns = [language, "other"] if language in rows[0] else together
     return tuple(
-        (rf"(?<!\w)(?:{'|'.join(words)})(?!\w)", row["english"])
+        (re.findall(r"(?:^|\|)((?:[^\W\d_](?![?*{]))*)", "|".join(words)), rf"(?<!\w)(?:{'|'.join(words)})(?!\w)", row["english"])
         for row in rows
         if (words := [row[name] for name in columns if row[name]])
     )
@@ -166,6 +170,7 @@ class Words:
         self.api = False  # Whether an API is named
         self.single, self.small, self.watts_each = False, False, 0.0
         self.several = 1  # Machines, of which one is looked at
+        self.copies = 1  # Of a model, each on a machine that is there, which share the people
         self.some = False  # One kind of GPU is named in the plural, without a number
         self.members = self.people = 1  # Of whom not all are there at once; who share a machine
         self.at_once = 1  # How many people ask at one moment, where that is said by itself
@@ -238,6 +243,8 @@ class Words:
     def deny(self, pattern: str) -> bool:
         """Whether the text says that it is not to be."""
         denied = False
+        if not (self.said(P.denial) and self.said(pattern)):  # To compile both together takes milliseconds
+            return False
         while self.blank(rf"{P.denial}(?:{pattern})\b"):  # Wherever it says so
             denied = True
         return denied
