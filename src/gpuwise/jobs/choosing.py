@@ -87,7 +87,7 @@ def _chosen(
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
         choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
     rent = "" if several else _beside_rent(market, choice)
-    broken = (n for n in choice.need.notes if n.startswith((NOT_TO_RENT, OF_ANY_KIND, OVER_BUDGET, FEWER[:18])))
+    broken = (n for n in choice.need.notes if n in (NOT_TO_RENT, OF_ANY_KIND, OVER_BUDGET))
     said = (
         *(f"{phrases.begun(note)}." for note in broken),
         say.not_counted(need),
@@ -96,8 +96,8 @@ def _chosen(
         _beside(market, need),
         billed,
         _one_alone(choice),
+        _fewer(market, choice, need.concurrent),
         choice.answer,
-        _in_8_bits(market, choice),
         verdicts.sent_out(choice.need, choice.options[0], market.offers) if need.egress_gb else "",
         verdicts.split(choice) if need.users > 1 else "",
         rent,
@@ -117,18 +117,19 @@ def _one_alone(choice: Recommendation) -> str:
     return f"{speeds.recipes(need, first.gpu_id, need.gpus[0])}."
 
 
-def _in_8_bits(market: _Market, choice: Recommendation) -> str:
-    """That weights in 8 bits hold all who ask at once, where those in 16 do not on what is there."""
+def _fewer(market: _Market, choice: Recommendation, asked: int) -> str:
+    """How many at once what is there holds, where these are fewer than `asked`, and in 8 bits."""
     need, first = choice.need, choice.options[0]
-    asked = next((int(n.split()[-1]) for n in need.notes if n.startswith(FEWER[:18])), 0)
+    if FEWER not in need.notes:
+        return ""
     units = catalog.get(first.gpu_id).text("matrix_fp8") == "True"
     weights = Precision.FP8 if units else Precision.INT8
-    shorter = replace(need, precision=weights, formats=(), concurrent=asked, sets=())
-    other = market.best_or_none(shorter) if asked else None
-    if other is None or other.options[0].key != first.key:
-        return ""
-    rate = phrases.rate_of(other.options[0].throughput.value, other.item)
-    return f"With weights in {weights}{', as it has no units for FP8,' * (not units)} they hold all {asked}: {rate}."
+    other = market.best_or_none(replace(need, precision=weights, formats=(), concurrent=asked, sets=()))
+    said = f"Yours hold {need.concurrent} at once in {need.precision}, not {asked}"
+    if other and other.options[0].key == first.key:
+        rate = phrases.rate_of(other.options[0].throughput.value, other.item)
+        said += f"; in {weights}{', as they have no units for FP8,' * (not units)} all of them: {rate}"
+    return f"{said}."
 
 
 def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
@@ -511,7 +512,7 @@ NOT_TO_RENT = "no offer to rent the named GPUs is known"
 OF_ANY_KIND = "none of that kind keeps the limits: of any kind"
 OVER_BUDGET = "none of these keeps the budget"
 BY_SHEET = "nothing keeps the limits whose like was measured: by data sheets"
-FEWER = "yours hold no more than {} at once, not {}"
+FEWER = "fewer at once than asked"
 
 
 def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
@@ -555,10 +556,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         said = "weights in 8 bits are more than the limits allow"
         yield replace(need, least_gb=drawn.gb_4, notes=(*shorter, said))
     if error.code == "too-large" and need.have and need.task == "infer" and need.concurrent > 1:
-        asked = max((int(n.split()[-1]) for n in need.notes if n.startswith(FEWER[:18])), default=need.concurrent)
-        notes = tuple(n for n in need.notes if not n.startswith(FEWER[:18]))
-        fewer = need.concurrent * 3 // 4
-        yield replace(need, concurrent=fewer, notes=(*notes, FEWER.format(fewer, asked)))
+        notes = (*(each for each in need.notes if each != FEWER), FEWER)
+        yield replace(need, concurrent=need.concurrent * 3 // 4, notes=notes)
     if need.feature and need.task == "full" and error.code == "too-large":
         yield noted("by lora: all weights are more than these hold", task="lora", precision=Precision.BF16)
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
@@ -689,8 +688,8 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
         if reason is not None and "does not fit" in reason.detail:
             number = dict(need.sets).get(gpu, need.gpus[1])
             detail = f"{reason.detail}; {speeds.shorter(need, gpu, number)}" if need.task else reason.detail
-            if need.task == "infer" and (least := speeds.fewest_to_hold(need, [gpu]) or 0) > number:
-                detail += f"; {least} of them together hold it"
+            if need.task == "infer" and (least_n := speeds.fewest_to_hold(need, [gpu]) or 0) > number:
+                detail += f"; {least_n} of them together hold it"
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
         elif reason is not None and reason.code != "budget" and gpu not in need.have:
             kind = catalog.get(gpu)

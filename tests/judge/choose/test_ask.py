@@ -1231,7 +1231,7 @@ def test_what_people_ask_in_their_own_words(text: str, said: dict[str, object]) 
 def test_what_a_buyer_takes_back_sells_or_is_offered(text: str, field: str, value: object) -> None:
     need = asked(text)
     own = {
-        "people": max(need.users, *(int(n) for note in need.notes for n in re.findall(r"of (\d+) people", note)), 0),
+        "people": max(need.users, *map(int, re.findall(r"of (\d+) people", "; ".join(need.notes))), 0),
         "quoted": [quote.usd for quote in need.quotes],
         "used": need.assumptions.utilisation,
         "only_of": next(iter({gpu.split("-")[0] for gpu in need.only or dict(need.sets)}), ""),

@@ -45,8 +45,8 @@ USUAL_SIZE = 8
 # By a size alone, where several families have it.
 USUAL = {
     "1b": "llama-3.2-1b", "3b": "llama-3.2-3b", "7b": "qwen2.5-7b", "8b": "llama-3.1-8b",
-    "14b": "qwen2.5-14b", "30b": "gemma-4-31b", "32b": "qwen2.5-32b", "70b": "llama-3.1-70b", "72b": "qwen2.5-72b",
-    "405b": "llama-3.1-405b",
+    "14b": "qwen2.5-14b", "30b": "gemma-4-31b", "32b": "qwen2.5-32b", "70b": "llama-3.1-70b",
+    "72b": "qwen2.5-72b", "405b": "llama-3.1-405b",
 }  # fmt: skip
 # How far the size in a name may be from the count; "e2b" has twice as many as it computes with.
 _ROUNDED = 1.4

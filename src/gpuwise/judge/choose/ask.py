@@ -392,7 +392,7 @@ class _Reader(Worked):
             fields["most_commitment_h"] = units.parse_seconds(f"{number_of(term[1])}{term[2]}") / 3600
         # Words of everyday English are providers only behind "on" or "at", or beside another one.
         beside = rf"\b({P.common})(?=(?:,|,? (?:or|vs\.?|versus|and)|/) ?(?:{sellers()}|{P.common})\b)"
-        seller, providers = rf"({sellers()})\b|\b(?:on|at|via|from) ({P.common})\b|{beside}", list[str]()
+        seller, providers = rf"({sellers()})\b|\b(?:on|at|via|from|like|love|prefer|trust) ({P.common})\b|{beside}", list[str]()
         near = rf"(?:,|\b(?:or|vs|versus|and)\b|/) ?({P.common})\b"
         for pattern in (rf"\b(?:(?:on|at|from|via|by) )?(?:{seller})(?: only)?", near):
             while (providers or pattern != near) and (name := self.first(pattern, again=False)):
@@ -500,9 +500,9 @@ class _Reader(Worked):
         if used and ((new and not self.said(P.either_condition)) or denied):
             raise InputError("used and new at once", hint="leave one of them out")
         # "A used 3090 or a new 5070"
-        apart = [bool(re.search(P.used, self.plain[max(0, start - 9) : end])) for *_, start, end in self.places]
+        kinds = {bool(re.search(P.used, self.plain[max(0, s - 9) : end])) for *_, s, end in self.places}
         both = used and bool((self.sets and self.said(r"\bnew\b")) or self.said(P.either_condition))
-        both |= used and len({*apart}) > 1 and len(self.sets) > 1
+        both |= used and len(kinds) > 1 and len(self.sets) > 1
         if (used or new or denied) and not both:
             fields["sold"] = ("used", "street") if used else ("new",)
         self.notes += ["with a warranty: new ones"] if any("warranty" in words for words in new) else []
@@ -619,7 +619,8 @@ class _Reader(Worked):
         """Deadlines and budgets; so much money over so much time is a price of an hour."""
         self.ignore(*self.every(P.bare_rate))  # Of what is not said, so neither money nor a deadline
         fields, take, often = self.fields, self.take, any(each.period for each in self.found)
-        many = not self.owns and any(count > needs.MOST_THERE for _, count in self.sets)  # "64 H100 for 3 weeks"
+        # "64 H100 for 3 weeks"
+        needed = self.rents or often or (max(dict(self.sets).values(), default=0) > needs.MOST_THERE)
         if last := take(rf"\b{P.until} ((?:{units.DAYS})(?!\w)){P.hour}"):
             day = units.parse_day(last[1], self.today)
             hours = take(rf"\((?:in |within |about |~)?{P.span}\)", again=False)  # As it was counted
@@ -632,9 +633,7 @@ class _Reader(Worked):
         elif (
             "hire_h" not in fields
             and self.done()
-            and (
-                span := take(rf"{'' if self.rents or often or many else '(?<!for )'}{P.no_rate}{P.span}", again=False)
-            )
+            and (span := take(rf"{'' if needed else '(?<!for )'}{P.no_rate}{P.span}", again=False))
             and not (span[2].startswith("y") or self._is_past(span.start()))
         ):
             if often:  # The GPU is needed for that long, again and again: it is rented
@@ -762,7 +761,8 @@ class _Reader(Worked):
         some = max(2, -(-min(people, USUAL.crowd) * (1.0 if self.callers else USUAL.at_once) // 1))
         some += USUAL.at_once_of_crowd * max(0, people - USUAL.crowd) // 1
         if some < people:
-            self.notes.append(f"of {people:,} people {some:.0f} at once ('at once' behind a number states it)")
+            how = "('at once' behind a number states it)"
+            self.notes.append(f"of {people:,} people {some:.0f} at once {how}")
         return int(-(-some // self.copies))
 
     def _settle_budget(self) -> None:

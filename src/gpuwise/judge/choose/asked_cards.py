@@ -48,7 +48,7 @@ class Cards(Words):
             self.notes.append(several[0].strip())
         elif not one and self.have and self._of_llm() and not self._learns():
             self.copies = number
-            self.notes.append(f"each of {number} machines holds the model and answers its share of the people")
+            self.notes.append(f"each of {number} machines holds the model, for its share of the people")
         elif not one:
             self.ignore(several[0].strip())
             self.notes.append("of one machine: nothing is known of a network between several")
@@ -85,8 +85,8 @@ class Cards(Words):
             if not one:
                 self.families[catalog.resolve(text.removesuffix("s")).spec.id] = named.gpu_ids
             usual = named.gpu_ids[0] if one else catalog.resolve(text.removesuffix("s")).spec.id
-            # "4x A100 40GB ... our A100": the same ones.
-            usual = next((gpu for gpu, *_ in self.places if gpu in named.gpu_ids), usual)
+            if re.search(r"\b(?:my|our|these|those|the) $", before):  # "4x A100 40GB ... our A100"
+                usual = next((gpu for gpu, *_ in self.places if gpu in named.gpu_ids), usual)
             if re.search(rf"(?:{P.used}) (?:\S+ )?$", before) and catalog.get(usual).text("form") in MODULES:
                 usual = self._card_of(usual)  # Nobody sells a module singly
             if re.search(rf"\b(?:{P.laptop}) (?:with |has )?(?:an? )?$", before) or re.match(
@@ -148,9 +148,9 @@ class Cards(Words):
             self.notes += [f"{', '.join(dict.fromkeys(gpu for gpu, _ in sets))}: or others"] if sets else []
             sets = []
         if len(have) > 1 and (sold := self.take(P.sold_some)):
-            number = min(number_of(sold[1]), len(have) - 1)
-            self.notes.append(f"{sold[0].strip()}: {len(have) - number} of {len(have)} stay")
-            have = have[number:]
+            stay = have[min(number_of(sold[1]), len(have) - 1) :]
+            self.notes.append(f"{sold[0].strip()}: {len(stay)} of {len(have)} stay")
+            have = stay
         if len(sets) == 1 and not (have or added or barred) and self.take(P.is_mine):
             have, sets = [sets[0][0]] * max(1, sets[0][1]), []
         # "Rented H100s": as many as the work takes.
@@ -376,8 +376,8 @@ class Cards(Words):
         named = [range(start, end) for *_, start, end in self.places]
         numbers = re.finditer(P.number_of_gpus, self.plain)
         apart = [n for n in numbers if not any(n.start(2) in each for each in named)]
-        one_card = re.compile(P.of_one_card)
-        apart = [n for n in apart if number_of(n[2]) > 1 or not one_card.search(self.plain[: n.start()])]
+        of_one = re.compile(rf"(?:{P.of_one_card})")
+        apart = [n for n in apart if number_of(n[2]) > 1 or not of_one.search(self.plain[: n.start()])]
         # "Each job on one GPU, of four cards"
         number = next((n for n in apart if number_of(n[2]) > 1), apart[0] if apart else None)
         if number:

@@ -495,8 +495,8 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     fixed = np.where(~own & need.batched & ~np.array(paid_by_second, dtype=bool), fixed * busy, fixed)
     if need.items is not None and need.period_s is None:
         # Who does so much and no more pays for the whole of a commitment, and for an hour at the least.
-        terms = array([max(LEAST_PAID_H * (row.way in RENTS), committed_h(row.offer)) if row.offer else 0.0
-                       for row in rows])  # fmt: skip
+        terms = array([max(LEAST_PAID_H, committed_h(row.offer)) if row.offer else 0.0 for row in rows])
+        terms = np.where(own, 0.0, terms)
         fixed = fixed * np.maximum(1.0, terms / np.maximum(time / 3600 / a.utilisation, 1e-9))
     if need.concurrent and need.items is None:
         # What is worth paying for is that all are answered as quickly as was asked.

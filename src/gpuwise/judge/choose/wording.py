@@ -29,7 +29,7 @@ _DIGITS = "零一二三四五六七八九〇\0两"
 _MYRIAD = 10_000
 _STEPS = {"十": 10, "百": 100, "千": 1000, "万": _MYRIAD, "萬": _MYRIAD, "亿": _MYRIAD**2, "億": _MYRIAD**2}
 _STEPS |= {"백": 100, "천": 1000, "만": _MYRIAD, "억": _MYRIAD**2}
-_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_DAYS = {day: n for n, day in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))}
 # Of a lakh, a crore and a million.
 _THOUSANDS = {"l": 100, "c": 10_000, "m": 1000}
 # Words that set nothing: grammar, people, and what every such question is about.
@@ -42,7 +42,8 @@ def plainly(text: str) -> str:
     plain = text.casefold().replace("\u2019", "'").replace("\u2010", "-")
     plain = re.sub(P.line_end, ". ", plain)
     plain = re.sub(P.dash, ", ", " ".join(plain.split()).rstrip("?.! "))
-    plain = re.sub(P.weekdays, lambda m: f"for {(_DAYS.index(m[2]) - _DAYS.index(m[1])) % 7 or 7} days", plain)
+    plain = re.sub(P.weekdays, lambda m: f"for {(_DAYS[m[2]] - _DAYS[m[1]]) % 7 or 7} days", plain)
+    plain = re.sub(P.weekday_hours, r"\1 to \2 weekdays", plain)
     # What is written without blanks, or with endings of its own, is not read as another language's words.
     language = next((name for name, signs in RULES["languages"].items() if re.search(signs, plain)), "")
     plain = re.sub(P.numeral, lambda found: f"{_numeral(found[0])}", plain)
@@ -78,16 +79,23 @@ def plainly(text: str) -> str:
 @cache
 def _glossary(language: str) -> tuple[tuple[list[str], str, str], ...]:
     """What stands for an English word, and that word: in a language that is known by its signs, else in all
-    of those that are not. Before them with what letters they begin, for most stand in no text, and to compile
-    each takes as long as all else."""
+    of those that are not. First with what letters each begins: most are in no text, and long to compile."""
     rows = catalog.rows(DATA / "glossary.csv")
     together = [name for name in rows[0] if name != "english" and name not in RULES["languages"]]
     columns = [language, "other"] if language in rows[0] else together
     return tuple(
-        (re.findall(r"(?:^|\|)((?:[^\W\d_](?![?*{]))*)", "|".join(words)), rf"(?<!\w)(?:{'|'.join(words)})(?!\w)", row["english"])
+        (re.findall(P.heads, words), rf"(?<!\w)(?:{words})(?!\w)", row["english"])
         for row in rows
-        if (words := [row[name] for name in columns if row[name]])
+        if (words := _without_accents("|".join(filter(None, map(row.get, columns)))))
     )
+
+
+def _without_accents(words: str) -> str:
+    """Words, and those of them that people type without their accents: of four letters at least, as shorter
+    ones are words of English."""
+    plain = unicodedata.normalize("NFKD", words.replace("ł", "l")).encode("ascii", "ignore").decode()
+    apart = ({*re.findall(r"(?:^|(?<=\|))\w{4,}(?=\||$)", plain)}) - {*words.split("|")}
+    return "|".join((words, *sorted(apart))) if words else ""
 
 
 def _numeral(text: str) -> int:
@@ -123,13 +131,14 @@ def _myriads(text: str) -> str:
 
 
 def corrected(text: str) -> tuple[str, list[str]]:
-    """A text with what it takes back replaced by what it says instead ("single slot, no wait, dual slot"), and
-    notes of that: the last of the same kind before the second thought, or the number alone."""
+    """A text with what it takes back, the last of a kind or its number, replaced by what it says instead
+    ("single slot, no wait, dual slot"), and notes of that."""
     notes = list[str]()
     while again := re.search(P.second_thought, text, re.IGNORECASE):
         before, after = text[: again.start()], text[again.end() :]
         for kind in RULES["kinds_of_pieces"]:
-            later = re.match(rf"[^.;?!]{{0,30}}?(?<![\w.])({kind})(?!\w)", after, re.IGNORECASE)
+            far = 12 if kind is RULES["kinds_of_pieces"][-1] else 30  # A number alone may be of anything
+            later = re.match(rf"[^.;?!\d]{{0,{far}}}?(?<![\w.])({kind})(?!\w)", after, re.IGNORECASE)
             pieces = [*re.finditer(rf"(?<![\w.])(?:{kind})(?!\w)", before, re.IGNORECASE)]
             if later and pieces and len(before) - pieces[-1].end() <= USUAL.near_before:
                 start, end = pieces[-1].span()
