@@ -392,7 +392,7 @@ class _Reader(Worked):
             fields["most_commitment_h"] = units.parse_seconds(f"{number_of(term[1])}{term[2]}") / 3600
         # Words of everyday English are providers only behind "on" or "at", or beside another one.
         beside = rf"\b({P.common})(?=(?:,|,? (?:or|vs\.?|versus|and)|/) ?(?:{sellers()}|{P.common})\b)"
-        seller, providers = rf"({sellers()})\b|\b(?:on|at|via|from|like|love|prefer|trust) ({P.common})\b|{beside}", list[str]()
+        seller, providers = rf"({sellers()})\b|\b(?:{P.before_seller}) ({P.common})\b|{beside}", list[str]()
         near = rf"(?:,|\b(?:or|vs|versus|and)\b|/) ?({P.common})\b"
         for pattern in (rf"\b(?:(?:on|at|from|via|by) )?(?:{seller})(?: only)?", near):
             while (providers or pattern != near) and (name := self.first(pattern, again=False)):

@@ -84,7 +84,11 @@ def _glossary(language: str) -> tuple[tuple[list[str], str, str], ...]:
     together = [name for name in rows[0] if name != "english" and name not in RULES["languages"]]
     columns = [language, "other"] if language in rows[0] else together
     return tuple(
-        (re.findall(P.heads, words), rf"(?<!\w)(?:{words})(?!\w)", row["english"])
+        (
+            re.findall(P.heads, words),
+            rf"(?<!\w)(?:{words})(?!\w)",
+            row["english"],
+        )
         for row in rows
         if (words := _without_accents("|".join(filter(None, map(row.get, columns)))))
     )
