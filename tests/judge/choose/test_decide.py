@@ -625,12 +625,24 @@ def test_dozens_of_machines_are_no_answer_where_fewer_do(need, speed, offer) -> 
     assert alone.count == 40
 
 
-def test_of_rents_the_cheapest_is_first_however_fast_the_next_is(need, speed, offer) -> None:
-    speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 200.0)]
-    offers = [offer("rtx-3090", 0.1), offer("rtx-4090", 0.206)]
-    found = made(need(acquire="rent", items=7.2e5), speeds, offers)
-    assert found.options[0].gpu_id == "rtx-3090"
-    assert "1.03 times the cost, 2.00 times as fast" in found.runner_up
+@pytest.mark.parametrize(
+    ("hourly", "kind", "count", "work", "first"),
+    [
+        (0.206, "on-demand", 1, {"items": 7.2e5}, "rtx-4090"),  # 3 % more for twice the speed
+        (0.212, "on-demand", 1, {"items": 7.2e5}, "rtx-3090"),  # 6 % are no tie
+        (0.206, "on-demand", 1, {}, "rtx-3090"),  # An hour of no stated work costs what it costs
+        (0.206, "spot", 1, {"items": 7.2e5}, "rtx-3090"),  # Nobody gives up a sure rent for it
+        (0.206, "on-demand", 2, {"items": 7.2e5, "gpus": (1, 2)}, "rtx-3090"),  # nor takes more of them
+    ],
+)
+def test_of_rents_that_cost_the_same_the_much_faster_is_first(
+    need, speed, offer, hourly: float, kind: str, count: int, work, first: str
+) -> None:
+    speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 200.0), speed("rtx-4090", 200.0, 2)]
+    offers = [offer("rtx-3090", 0.1), offer("rtx-4090", hourly, kind, count)]
+    found = made(need(acquire="rent", spot=True, **work), speeds, offers)
+    assert found.options[0].gpu_id == first
+    assert any("2.00 times as fast" in why for why in found.reasons) == (first == "rtx-4090")
 
 
 def test_rented_machines_apart_share_no_model(need, speed, offer) -> None:

@@ -73,7 +73,9 @@ def limits(need: Need) -> Iterator[str]:
 def taken_as_asked(need: Need, item: str, *work: str) -> str:
     """The amount of work and the limits of a need, and how words of its question were read; behind what is
     said of the work."""
-    amount = [f"{brief(need.items)} {item}s{often(need) if need.period_s else ''}"] if need.items else []
+    written = " written, prompts not counted" * (item == "token" and need.mode == "infer" and not need.reads)
+    often_ = often(need) if need.period_s else ""
+    amount = [f"{brief(need.items)} {item}s{often_}{written}"] if need.items else []
     taken = "; ".join(dict.fromkeys((*work, *amount, *limits(need), *need.notes)))
     return f"Taken as asked: {taken}" if taken else ""
 
@@ -375,8 +377,11 @@ def _lead(found: Recommendation) -> Iterator[str]:
     elif dearer >= 1:
         close = "; within the uncertainty that is a tie" * (dearer < priced.EQUAL)
         yield f"{least}: the next GPU takes {phrases.as_times(dearer)} as much{close}"
-    elif not first.outlay_usd:
+    elif not first.outlay_usd and dearer * priced.EQUAL < 1:
         return  # Another rule than its cost put it first
+    elif not first.outlay_usd:
+        quicker = significant(first.throughput.value / second.throughput.value)
+        yield f"a tie with the {least}, {phrases.offered_as(second)}, and {quicker} times as fast"
     elif second.outlay_usd > first.outlay_usd:
         more = f"{usd(second.outlay_usd)} at once instead of {usd(first.outlay_usd)}"
         near = "a tie with" if dearer * priced.EQUAL > 1 else f"{significant(1 / dearer)} times"

@@ -44,6 +44,8 @@ MANY = 16
 EXCLUDED = ("spot", "community", "reserved", "serverless")
 # A lead in speed that is worth no extra money, and money that is worth a lower cost of use.
 AS_FAST, A_LITTLE_MORE = 1.1, 1.25
+# A lead in speed that decides between rents of the same cost.
+MUCH_FASTER = 1.5
 
 
 def recommend(
@@ -133,8 +135,14 @@ def _with_speed(need: Need, gpu: str, why: Issue, them: Candidates, first: int) 
 def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
     """Of what is as good as the best, as nearly as anybody cares: the fewest cards that take little more
     money at once than the least, and of so many what takes least; the fastest of those that take as little,
-    and of a budget what then does the work for least."""
-    first = places[0]
+    and of a budget what then does the work for least. Of rents that cost the same for the work, or for hours
+    that are paid for anyway, what is much faster."""
+    first, paid = places[0], need.items is not None or priced.is_service(need)
+    if not them.own[first] and (paid if need.goal == "cost" else need.goal == "price" and need.users > 1):
+        same = [p for p in places if them.ranked[p] <= EQUAL * them.ranked[first]]
+        same = [p for p in same if them.rows[p].way in (them.rows[first].way, "on-demand")]
+        fastest = max((p for p in same if them.count[p] <= them.count[first]), key=lambda p: them.speed[p])
+        return fastest if them.speed[fastest] >= MUCH_FASTER * them.speed[first] else first
     if need.goal in ("price", "power") or (need.goal == "cost" and them.outlay[first] <= 0):
         return first
     once = bool(need.items) and need.period_s is None  # Of what is left of it after the work nothing is said
