@@ -20,7 +20,7 @@ from gpuwise.model.result import Interval
 
 
 def asked(text: str) -> Need:
-    return need_of(text, {}, {"EUR": 1.1, "GBP": 1.3})[0]
+    return need_of(text, {}, {"EUR": 1.1, "GBP": 1.3, "PLN": 0.25})[0]
 
 
 @pytest.mark.parametrize(
@@ -1225,6 +1225,18 @@ def test_what_people_ask_in_their_own_words(text: str, said: dict[str, object]) 
         ("low profile card for llama 8b in 4 bit", "low", True),
         ("carte profil bas pour llama 8b en 4 bit", "low", True),
         ("mobo has x16 + x4 slot, a 3090 for bert-large", "ignored", ("x16 + x4 slot",)),
+        ("i have a 4060 ti 16gb, thinking of a second card beside it for a 24b in q6", "beside", True),
+        ("i have a 4060 ti 16gb, maybe a second one for a 24b in q6", "sets", (("rtx-4060-ti-16gb", 2),)),
+        ("dual 3090 box, want to swap both for an a6000, can sell the 3090s for 650, sdxl", "quoted", []),
+        ("dual 3090 box, want to swap both for an a6000, sdxl", "have", ("rtx-3090",) * 2),
+        ("won't buy anything apple or amd, card for llama 8b, 900 dollars", "acquire", "own"),
+        ("my 1070 died, same price class (350ish), card for resnet50", "budget_usd", 350.0),
+        ("serve llama 8b, office hours 9 to 6 mon-fri, to 20 agents", "hours", 45),
+        ("a card with 24 gb at the very least for resnet50", "memory_gb", (24.0, None)),
+        ("carte d occasion pour comfyui, moins de 500 euros", "sold", ("used", "street")),
+        ("my boss only allows azure, sorry, gcp, to rent an l4 for bert-large", "providers", ("gcp",)),
+        ("we like lambda but coreweave is ok, rent an h100 for bert", "providers", ("lambda", "coreweave")),
+        ("mam rtx 3060 12gb i 1500 zl, karta do llm 32b", "zloty", "PLN"),
         ("training on a jetson is slow. which pc card for resnet50, 500 dollars", "ignored", ("jetson is",)),
     ],
 )  # fmt: skip
@@ -1233,7 +1245,8 @@ def test_what_a_buyer_takes_back_sells_or_is_offered(text: str, field: str, valu
     own = {
         "people": max(need.users, *map(int, re.findall(r"of (\d+) people", "; ".join(need.notes))), 0),
         "quoted": [quote.usd for quote in need.quotes],
-        "used": need.assumptions.utilisation,
+        "used": need.assumptions.utilisation, "hours": need.assumptions.hours_per_week,
+        "zloty": need.currency[0],
         "only_of": next(iter({gpu.split("-")[0] for gpu in need.only or dict(need.sets)}), ""),
         "low": bool(need.only) and all((catalog.get(g).number("height_m") or 1) < 0.07 for g in need.only),
     }  # fmt: skip

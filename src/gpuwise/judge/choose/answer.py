@@ -73,9 +73,9 @@ def limits(need: Need) -> Iterator[str]:
 def taken_as_asked(need: Need, item: str, *work: str) -> str:
     """The amount of work and the limits of a need, and how words of its question were read; behind what is
     said of the work."""
-    written = " written, prompts not counted" * (item == "token" and need.mode == "infer" and not need.reads)
-    often_ = often(need) if need.period_s else ""
-    amount = [f"{brief(need.items)} {item}s{often_}{written}"] if need.items else []
+    answers = item == "token" and need.mode == "infer" and not (need.reads or need.title)
+    of = (often(need) if need.period_s else "") + " written, prompts not counted" * answers
+    amount = [f"{brief(need.items)} {item}s{of}"] if need.items else []
     taken = "; ".join(dict.fromkeys((*work, *amount, *limits(need), *need.notes)))
     return f"Taken as asked: {taken}" if taken else ""
 

@@ -108,11 +108,13 @@ class Cards(Words):
             kept_there = re.search(P.idle, before) or re.search(P.inside_mine, before)
             # "Our T4 server (6x T4)", "replace the 3090", which is there, "keep our A100"
             again = bool((number and before[: number.start()].endswith("(")) or (owner and not said))
+            again |= re.search(r"\b(?:the|both|these|those) $", before) is not None
             again &= usual in have
             had, lost = re.search(P.gone_before, before), re.match(P.gone_behind, behind_it)
             if had or lost:
                 self.mark(had.start() if had else named.start, named.end + (lost.end() if lost else 0))
                 self.notes.append(f"{text}: gone, so not counted")
+                self.assumed |= {"host_usd": 0.0} if lost else {}  # Its machine is there
             elif owner or also or mine or kept or kept_there or again:
                 have += [usual] * (count - bool(again))
             elif usual in have and number and re.search(r"\b(?:more|additional|extra)\b", number[0]):
@@ -162,7 +164,10 @@ class Cards(Words):
         for gpu, count, beside in added:
             have += [] if gpu in have else [gpu] * beside
             sets.append((gpu, have.count(gpu) + count))
-        if have and not added and (more := self.take(P.more_of_it)):
+        # "A second card" is any that does it together with what is there; "a second one" is another of it.
+        more = self.said(P.more_of_it) if have and not added else None
+        if more and (sets or more[1] or not re.search(r"\b(?:card|gpu)$", more[0].strip())):
+            self.mark(*more.span())
             # To what is there: each such card is one beside them.
             gpu, there = have[0], have.count(have[0])
             count = next((n for each, n in sets if each == gpu), number_of(more[1] or ""))
@@ -212,6 +217,10 @@ class Cards(Words):
             if not paid and re.search(P.budget, self.plain[: money[0].start()]):
                 continue
             (gpu, count), (price,), start, end = cards[0], money, run[0][0], run[-1][1]
+            if not paid and re.search(P.selling, self.plain[:start]):  # "Can sell the 4090 for 1700"
+                self.mark(start, end)
+                self.notes.append(f"{self.plain[start:end].strip()}, if sold: set it against the outlay")
+                continue
             seller = next((match[0] for match in matches if match is not price), "")
             kept = re.search(rf"(?:(?:{P.used})|\bnew) (?:nvidia |geforce |rtx )*$", self.plain[:start])
             text = (kept[0] if kept else "") + self.plain[start : end + 5]

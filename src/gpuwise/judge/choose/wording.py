@@ -43,7 +43,7 @@ def plainly(text: str) -> str:
     plain = re.sub(P.line_end, ". ", plain)
     plain = re.sub(P.dash, ", ", " ".join(plain.split()).rstrip("?.! "))
     plain = re.sub(P.weekdays, lambda m: f"for {(_DAYS[m[2]] - _DAYS[m[1]]) % 7 or 7} days", plain)
-    plain = re.sub(P.weekday_hours, r"\1 to \2 weekdays", plain)
+    plain = re.sub(P.weekday_hours, lambda m: f"{m[1]} to {m[2]} weekdays" if m[1] else "weekdays", plain)
     # What is written without blanks, or with endings of its own, is not read as another language's words.
     language = next((name for name, signs in RULES["languages"].items() if re.search(signs, plain)), "")
     plain = re.sub(P.numeral, lambda found: f"{_numeral(found[0])}", plain)
