@@ -475,7 +475,7 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
         # Whether what is there does it is answered, however little is known of how fast.
         return _first_answer(market, replace(need, unproven=True))
     named = (choice.rejected[gpu] for gpu, _ in need.sets if gpu in choice.rejected)
-    said = (*(why.detail for why in (*mine, *named)), *choice.advice)
+    said = (*(why.detail for why in (*mine, *named)), *(a for a in choice.advice if "you have is left" in a))
     slow = any("too late" in why for why in said)
     if needs.USUAL_NOTE in need.notes and slow:  # Its owner wants to know how slow it is
         return _first_answer(market, _unhurried(need, f"not all make {needs.USUAL_NOTE}"))
