@@ -280,7 +280,7 @@ def test_a_price_of_new_and_used_is_that_of_a_new_one_while_shops_sell_it(need, 
         for sold in (("new",), ("used", "street"))
     )
     assert new == {("rtx-5070-ti", 900), ("rtx-5070-ti", 1200), ("rtx-5080", 1100)}
-    assert used == {("rtx-3090", 900)}
+    assert used == {("rtx-3090", 900), ("rtx-5070-ti", 900), ("rtx-5080", 1100)}
     assert len(usable(need(acquire="own"), offers, today)) == 4
 
 

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose.need import COMPUTERS, DATA, HOURS_PER_YEAR, MOST_THERE, MOST_TOGETHER, has_form
 from gpuwise.judge.choose.speeds import alone, half_of
-from gpuwise.model.gpu import RENTS, Offer, OfferKind, Source
+from gpuwise.model.gpu import RENTS, Offer, Source
 from gpuwise.model.judgement import Assumptions, Need, Way
 from gpuwise.model.result import Record
 from gpuwise.predictor.card import MODULES
@@ -173,7 +173,7 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         if offer.gpu_ids
         and (offer.kind != "spot" or offer.provider not in prices.MARKETS or markets)
         and offer.seen_on
-        and allowed.get(offer.kind, sold and (not need.sold or _sold_as(offer, today) in need.sold))
+        and allowed.get(offer.kind, sold and (not need.sold or bool(_sold_as(offer, today) & {*need.sold})))
         # A purchase is of the card: the provider asked for is one that rents.
         and (not wanted or not offer.per_hour or offer.provider.casefold() in wanted)
         and offer.provider.casefold() not in need.avoid
@@ -190,9 +190,13 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
     return prices.current([offer for offer in _of_their_own(found) if _is_sold_so(offer)])
 
 
-def _sold_as(offer: Offer, today: date) -> OfferKind:
-    """In which condition: what is sold both new and used has the price of the new one while shops sell it."""
-    return "new" if offer.kind == "street" and is_sold_new(offer.gpu_ids[0], today) else offer.kind
+def _sold_as(offer: Offer, today: date) -> set[str]:
+    """In which conditions: a price of new and used ones is that of a new one, too, while shops sell it."""
+    return (
+        {offer.kind, "new"}
+        if offer.kind == "street" and is_sold_new(offer.gpu_ids[0], today)
+        else {offer.kind}
+    )
 
 
 def _of_their_own(offers: Sequence[Offer]) -> Iterator[Offer]:
