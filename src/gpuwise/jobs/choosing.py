@@ -95,8 +95,7 @@ def _chosen(
         largest,
         _beside(market, need),
         billed,
-        _one_alone(choice),
-        _fewer(market, choice, need.concurrent),
+        _one_alone(market, choice, need.concurrent),
         choice.answer,
         verdicts.sent_out(choice.need, choice.options[0], market.offers) if need.egress_gb else "",
         verdicts.split(choice) if need.users > 1 else "",
@@ -108,28 +107,23 @@ def _chosen(
     return _answer(choice)
 
 
-def _one_alone(choice: Recommendation) -> str:
-    """What one of a named GPU holds of the ways to train a language model, where several are taken."""
+def _one_alone(market: _Market, choice: Recommendation, asked: int) -> str:
+    """How many at once what is there holds, where these are fewer than `asked`, and in 8 bits; or what one of
+    a named GPU holds of the ways to train a language model, where several are taken."""
     need, first = choice.need, choice.options[0]
+    if FEWER in need.notes:
+        units = catalog.get(first.gpu_id).text("matrix_fp8") == "True"
+        weights = Precision.FP8 if units else Precision.INT8
+        other = market.best_or_none(replace(need, precision=weights, formats=(), concurrent=asked, sets=()))
+        said = f"Yours hold {need.concurrent} at once in {need.precision}, not {asked}"
+        if other and other.options[0].key == first.key:
+            rate = phrases.rate_of(other.options[0].throughput.value, other.item)
+            said += f"; in {weights}{', as they have no units for FP8,' * (not units)} all of them: {rate}"
+        return f"{said}."
     told = need.sets or need.asks == "able"  # The verdict says it
     if need.task in ("", "infer") or told or not names_of(need) or first.count == need.gpus[0]:
         return ""
     return f"{speeds.recipes(need, first.gpu_id, need.gpus[0])}."
-
-
-def _fewer(market: _Market, choice: Recommendation, asked: int) -> str:
-    """How many at once what is there holds, where these are fewer than `asked`, and in 8 bits."""
-    need, first = choice.need, choice.options[0]
-    if FEWER not in need.notes:
-        return ""
-    units = catalog.get(first.gpu_id).text("matrix_fp8") == "True"
-    weights = Precision.FP8 if units else Precision.INT8
-    other = market.best_or_none(replace(need, precision=weights, formats=(), concurrent=asked, sets=()))
-    said = f"Yours hold {need.concurrent} at once in {need.precision}, not {asked}"
-    if other and other.options[0].key == first.key:
-        rate = phrases.rate_of(other.options[0].throughput.value, other.item)
-        said += f"; in {weights}{', as they have no units for FP8,' * (not units)} all of them: {rate}"
-    return f"{said}."
 
 
 def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:

@@ -173,7 +173,18 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         if offer.gpu_ids
         and (offer.kind != "spot" or offer.provider not in prices.MARKETS or markets)
         and offer.seen_on
-        and allowed.get(offer.kind, sold and (not need.sold or bool(_sold_as(offer, today) & {*need.sold})))
+        and allowed.get(
+            offer.kind,
+            sold
+            and (
+                not need.sold
+                or offer.kind in need.sold
+                or (
+                    # A price of new and used ones is that of a new one, too, while shops sell it.
+                    offer.kind == "street" and "new" in need.sold and is_sold_new(offer.gpu_ids[0], today)
+                )
+            ),
+        )
         # A purchase is of the card: the provider asked for is one that rents.
         and (not wanted or not offer.per_hour or offer.provider.casefold() in wanted)
         and offer.provider.casefold() not in need.avoid
@@ -188,15 +199,6 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         if not _is_late(need, o, today) or (not o.per_hour and (o.whole or named.issuperset(o.gpu_ids)))
     ]  # fmt: skip
     return prices.current([offer for offer in _of_their_own(found) if _is_sold_so(offer)])
-
-
-def _sold_as(offer: Offer, today: date) -> set[str]:
-    """In which conditions: a price of new and used ones is that of a new one, too, while shops sell it."""
-    return (
-        {offer.kind, "new"}
-        if offer.kind == "street" and is_sold_new(offer.gpu_ids[0], today)
-        else {offer.kind}
-    )
 
 
 def _of_their_own(offers: Sequence[Offer]) -> Iterator[Offer]:
