@@ -247,3 +247,15 @@ def test_every_short_name_is_read_as_its_gpu_and_no_other() -> None:
     for name, gpu_id in names.items():
         (mention, *_) = catalog.mentions(f"Choose the {name}, because it is faster.")
         assert gpu_id in mention.gpu_ids
+
+
+def test_a_comparison_says_what_the_laptop_or_the_bridge_decides() -> None:
+    notes = gpus.side_by_side([catalog.get("rtx-4090-laptop"), catalog.get("a100-pcie-80gb")]).notes
+    assert any("rtx-4090-laptop" in note and "80 to 150 W" in note for note in notes)
+    assert any("a100-pcie-80gb" in note and "2 cards" in note for note in notes)
+
+
+def test_a_long_list_is_counted() -> None:
+    every = [Match(spec, 1) for spec in catalog.all_gpus()]
+    assert any(str(len(every)) in note for note in gpus.listing(every).notes)
+    assert len(gpus.listing(every[:30]).notes) == 1

@@ -22,6 +22,10 @@ _UNITS = {
 }  # fmt: skip
 # Of a value that one source states and none confirms.
 LONE = "1 (?)"
+# What differs by the laptop, the server or the bridge: its note stands below a comparison.
+_NOTED = ("power_w", "link_bytes_per_s")
+# Rows of which all are read.
+_FEW = 30
 # Numbers of which a multiple means nothing.
 _NO_RATIO = frozenset(
     {"pcie_generation", "tensor_core_generation", "rt_core_generation", "process_nm", "slots"}
@@ -209,7 +213,8 @@ def listing(
         rows.append(row)
     several = any(match.count > 1 for match in matches)
     summed = ("sums over the GPUs, as if nothing were lost between them",) if several else ()
-    notes = (*summed, "one GPU with every source: gpuwise show ID")
+    fewer = (f"{len(rows)} GPUs; fewer: gpuwise gpus '24GB.. ..300W ada'",) if len(rows) > _FEW else ()
+    notes = (*summed, *fewer, "one GPU with every source: gpuwise show ID")
     # Programs read these columns from CSV, whatever the filter left.
     return Table.of(rows, every=True, notes=notes, spare=frozenset({"name"}))
 
@@ -256,6 +261,12 @@ def side_by_side(specs: Sequence[GpuSpec], cited: References | None = None) -> T
         rows=tuple(rows),
         numeric=frozenset(spec.id for spec in specs),
         notes=(
+            *(
+                f"{label(field)}, {spec.id}: {fact.note}"
+                for field in _NOTED
+                for spec in specs
+                if (fact := spec.facts.get(field)) and fact.note
+            ),
             "speeds of kinds of work, prices, and which to choose: --article",
             "sources of each value: gpuwise show ID; dated prices to rent and buy: gpuwise prices ID",
         ),
