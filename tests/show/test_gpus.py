@@ -256,6 +256,6 @@ def test_a_comparison_says_what_the_laptop_or_the_bridge_decides() -> None:
 
 
 def test_a_long_list_is_counted() -> None:
-    every = [Match(spec, 1) for spec in catalog.all_gpus()]
+    every = [Match(spec=spec) for spec in catalog.all_gpus()]
     assert any(str(len(every)) in note for note in gpus.listing(every).notes)
     assert len(gpus.listing(every[:30]).notes) == 1
