@@ -72,7 +72,7 @@ GROUPS = ((4, "least"), (8, "tiny"), (32, "narrow"))
 # Groups of other widths that cuDNN cuts out and convolves one by one; where they are more it fills each up to
 # a power of two. Both take longer than the product (profiles of RepVGG and RegNet on an H100).
 LOOPED = 4
-PUTS = ("backward", "scatter", "_put", "_add", "_copy")
+PUTS = ("backward", "scatter", "put", "_add", "_copy", "_fill", "_reduce", "unpool")
 ORDERED = frozenset({
     "sort", "topk", "histc", "bincount", "nonzero", "masked_select", "_unique2", "cummax", "cummin", "cumsum",
     "cumprod", "multinomial", "logcumsumexp", "kthvalue", "median", "nanmedian", "mode",
