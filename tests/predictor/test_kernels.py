@@ -71,6 +71,7 @@ def test_what_is_put_by_index_costs_more_than_what_is_taken(name: str, how: str)
         ("aten.topk", 512, True, "reduction ordered few"),  # no code is generated for it, however few
         ("aten.topk", 513, True, "reduction ordered topk"),
         ("aten.cumsum", 512, False, "reduction ordered cumsum"),
+        ("aten.kthvalue", 512, True, "reduction ordered kthvalue"),
     ],
 )
 def test_few_numbers_are_put_in_order_at_once(name: str, numbers: int, compiled: bool, found: str) -> None:

@@ -284,6 +284,11 @@ def cell(name: str) -> Callable[..., Any]:
     return run
 
 
+def lstm_gates(given: Tensor, inner: Tensor, cell: Tensor, *_: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """Shapes of both new states of an LSTM cell, and of what it keeps: torch's own rule needs biases."""
+    return torch.empty_like(cell), torch.empty_like(cell), torch.empty_like(given)
+
+
 def gru_gates(given: Tensor, inner: Tensor, hidden: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
     """Shapes of the new state of a GRU cell and of what it keeps for the backward pass."""
     return torch.empty_like(hidden), hidden.new_empty((len(hidden), 5 * hidden.shape[1]))
@@ -486,6 +491,7 @@ def _rules(autocast: Autocast) -> tuple[Any, ...]:
     # `Library.impl` would refuse what torch has a rule for, and what it takes apart elsewhere than on CUDA.
     library.m.impl("_cudnn_rnn", "Meta", _cudnn_rnn, False)
     library.m.impl("_cudnn_rnn_backward", "Meta", _cudnn_rnn_backward, False)
+    library.m.impl("_thnn_fused_lstm_cell", "Meta", lstm_gates, False)
     library.m.impl("_thnn_fused_gru_cell", "Meta", gru_gates, False)
     library.m.impl("_thnn_fused_gru_cell_backward", "Meta", gru_gates_backward, False)
     if hasattr(torch.ops.aten, "_fused_rms_norm"):  # torch 2.9 and later, on CUDA
