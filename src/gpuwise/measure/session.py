@@ -429,14 +429,9 @@ def shared(config: RunConfig, following: RunConfig) -> bool:
 def separable(config: RunConfig) -> bool:
     """True if it is compiled, and timed later as well as at once: it neither searches for a batch that fills
     the memory nor times anything but its step, also not kernels while it is compiled."""
-    once = config.batch is not None and not config.quick and config.repeat == config.gpus == 1
-    return (
-        config.compile
-        and config.switches.compiler != "autotune"
-        and once
-        and config.input == "device"
-        and config.protocol != "soak"
-    )
+    once = config.repeat == config.gpus == 1 and config.input == "device" and config.protocol != "soak"
+    searches = config.batch is None or config.quick or config.switches.compiler == "autotune"
+    return config.compile and once and not searches
 
 
 class Turns:

@@ -44,7 +44,6 @@ _LARGEST = 2**24
 _FEWEST, ALIKE = 5, 0.03
 # Billions of parameters of the model that most people run, where only its family is named.
 USUAL_SIZE = 8
-
 # How far the size in a name may be from the count; "e2b" has twice as many as it computes with.
 _ROUNDED = 1.4
 _MOST_ADDED = 6  # Words of a name that are left out
