@@ -52,7 +52,7 @@ def handlers() -> Iterator[None]:
 
 
 settings.register_profile(
-    "gate", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    "gate", deadline=None, derandomize=True, max_examples=30, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile("gate")

@@ -35,9 +35,9 @@ import numpy as np
 from .inner import forget, modules, plain
 
 # Calls of a function among which those to keep are looked for.
-SEEN = 1000
+SEEN = 200
 # How often it is called anew, short or long.
-FEWEST, MOST_TRIES, CHARACTERS_A_TRY = 40, 200, 8
+FEWEST, MOST_TRIES, CHARACTERS_A_TRY = 30, 100, 12
 # How often a thing is taken from another call.
 CROSSED = 0.4
 # Items of an answer that comes one by one.

@@ -641,7 +641,7 @@ def test_the_electricity_of_work_that_comes_again_is_of_its_busy_share() -> None
 
 
 def test_cards_with_fans_go_before_what_is_made_for_a_server() -> None:
-    text = "used card for sdxl, 16 GB at least, 200 W at most"
+    text = "used card for sdxl, 16 GB at least, 170 W at most"
     facts = Facts(today=DAY)
     found = choose(text, facts).value
     first = catalog.get(found.options[0].gpu_id)

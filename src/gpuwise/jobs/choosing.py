@@ -95,7 +95,7 @@ def _chosen(
         largest,
         _beside(market, need),
         billed,
-        _one_alone(choice),
+        _one_alone(market, choice, need.concurrent),
         choice.answer,
         verdicts.sent_out(choice.need, choice.options[0], market.offers) if need.egress_gb else "",
         verdicts.split(choice) if need.users > 1 else "",
@@ -107,9 +107,19 @@ def _chosen(
     return _answer(choice)
 
 
-def _one_alone(choice: Recommendation) -> str:
-    """What one of a named GPU holds of the ways to train a language model, where several are taken."""
+def _one_alone(market: _Market, choice: Recommendation, asked: int) -> str:
+    """How many at once what is there holds, where these are fewer than `asked`, and in 8 bits; or what one of
+    a named GPU holds of the ways to train a language model, where several are taken."""
     need, first = choice.need, choice.options[0]
+    if FEWER in need.notes:
+        units = catalog.get(first.gpu_id).text("matrix_fp8") == "True"
+        weights = Precision.FP8 if units else Precision.INT8
+        other = market.best_or_none(replace(need, precision=weights, formats=(), concurrent=asked, sets=()))
+        said = f"Yours hold {need.concurrent} at once in {need.precision}, not {asked}"
+        if other and other.options[0].key == first.key:
+            rate = phrases.rate_of(other.options[0].throughput.value, other.item)
+            said += f"; in {weights}{', as they have no units for FP8,' * (not units)} all of them: {rate}"
+        return f"{said}."
     told = need.sets or need.asks == "able"  # The verdict says it
     if need.task in ("", "infer") or told or not names_of(need) or first.count == need.gpus[0]:
         return ""
@@ -444,8 +454,6 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
             waiting += looser
     else:
         patient = [each for each in failed if needs.USUAL_NOTE not in each[0].notes]
-        # What a supply feeds at a lower limit of power is what to go by, where nothing does.
-        fed = [each for each in patient or failed if LOWERED in each[0].notes]
         # Where one card is too small, what several of it lack is what keeps somebody from them.
         many = [e for e in failed if verdicts.AS_MANY in e[0].notes and e[1].code == "limits"]
         many = many if failed[0][1].code == "too-large" else []
@@ -453,15 +461,16 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
         alike = operator.attrgetter("only", "unproven", "gpus")
         same = (e for e in patient if alike(e[0]) == alike(failed[0][0]) and fit.least_budget(e[1]))
         near = sorted(same, key=lambda e: fit.least_budget(e[1]))
-        raise _explained(market, *next(iter(fed or many or near or patient or failed))) from None
+        raise _explained(market, *next(iter(many or near or patient or failed))) from None
     choice = _with_fans(market, choice)
     mine = [choice.rejected[gpu] for gpu in {*need.have} if gpu in choice.rejected]
     asked = need.keep or need.asks == "faster"
     if asked and not need.unproven and any(why.code == "unproven" for why in mine):
         # Whether what is there does it is answered, however little is known of how fast.
         return _first_answer(market, replace(need, unproven=True))
-    left = (why.detail for why in mine)
-    slow = any("too late" in why for why in left)
+    named = (choice.rejected[gpu] for gpu, _ in need.sets if gpu in choice.rejected)
+    said = (*(why.detail for why in (*mine, *named)), *(a for a in choice.advice if "you have is left" in a))
+    slow = any("too late" in why for why in said)
     if needs.USUAL_NOTE in need.notes and slow:  # Its owner wants to know how slow it is
         return _first_answer(market, _unhurried(need, f"not all make {needs.USUAL_NOTE}"))
     return choice
@@ -493,15 +502,12 @@ def _unhurried(need: Need, note: str) -> Need:
     return replace(need, latency_s=None, concurrent=need.concurrent or 1, notes=notes)
 
 
-# Of a desktop without its card, under load: what then is left of its supply is less than makers advise.
-LEAST_HOST_W = 200.0
-LOWERED = "the supply is less than makers advise for these: lower the power limit of each card"
-
-
 # Limits of the question that an answer breaks, which it says before all else.
 NOT_TO_RENT = "no offer to rent the named GPUs is known"
 OF_ANY_KIND = "none of that kind keeps the limits: of any kind"
 OVER_BUDGET = "none of these keeps the budget"
+BY_SHEET = "nothing keeps the limits whose like was measured: by data sheets"
+FEWER = "fewer at once than asked"
 
 
 def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
@@ -530,7 +536,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if error.code == "limits" and need.sets and need.period_s and not need.batched:
         yield noted("what comes may wait, as one GPU is busy nearly all of the time", batched=True)
     if error.code == "limits" and need.form == "small" and need.slots and not names:
-        yield noted("who counts slots has a small case for a card", form=None)
+        yield noted("slots were named, so a card for your own case instead of a small computer", form=None)
     if need.task and {count for _, count in need.sets} == {1}:
         # Of cards that are named alone, several may share a model.
         for most in (2, 4, needs.MOST_TOGETHER) if len(need.sets) == 1 else (needs.MOST_TOGETHER,):
@@ -544,6 +550,9 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         shorter = tuple(note.replace("weights in 8 bits", "weights in 4 bits") for note in need.notes)
         said = "weights in 8 bits are more than the limits allow"
         yield replace(need, least_gb=drawn.gb_4, notes=(*shorter, said))
+    if error.code == "too-large" and need.have and need.task == "infer" and need.concurrent > 1:
+        notes = (*(each for each in need.notes if each != FEWER), FEWER)
+        yield replace(need, concurrent=need.concurrent * 3 // 4, notes=notes)
     if need.feature and need.task == "full" and error.code == "too-large":
         yield noted("by lora: all weights are more than these hold", task="lora", precision=Precision.BF16)
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
@@ -556,9 +565,6 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(OF_ANY_KIND, only=())
     if error.code == "no-price" and need.quotes and need.region:
         yield noted(f"no price in {need.region} is known, so compared with those of everywhere", region="")
-    supply = need.power_w and any(note.startswith("a supply of") for note in need.notes)
-    if error.code == "limits" and supply and LOWERED not in need.notes:
-        yield noted(LOWERED, power_w=((need.power_w or 0.0) + fit.HOST_PEAK_W) * fit.SUPPLY - LEAST_HOST_W)
     if error.code == "limits" and len(need.sets) > 1 and need.budget_usd is not None:
         yield noted(OVER_BUDGET, budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
@@ -569,7 +575,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(note, only=tuple(filter(fit.made_for_fp64, _cards(need))), acquire="own")
         yield noted(f"{note}: what does {fit.NO_FP64}", only=_cards(need), acquire="own")
     if names and not need.unproven:
-        yield noted("as little as is known of the speed of what was named", unproven=True)
+        named = "as little as is known of the speed of what was named"
+        yield noted(named if len(names) <= FEW else BY_SHEET, unproven=True)
     unmet = error.code == "limits"
     dated = need.assumptions.aged_today  # who says how old a price may be means it
     if (unmet or error.code in ("no-price", "too-large")) and not (names or dated) and need.acquire != "rent":
@@ -577,7 +584,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         note = "no price that is fresh is known of what keeps the limits"
         yield noted(note, only=_cards(need), acquire="own")
         if need.acquire == "own" and not (need.unproven or need.asks):
-            yield noted("nothing keeps the limits whose like was measured: by data sheets", unproven=True)
+            yield noted(BY_SHEET, unproven=True)
 
 
 def _cards(need: Need) -> tuple[str, ...]:
@@ -676,6 +683,8 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
         if reason is not None and "does not fit" in reason.detail:
             number = dict(need.sets).get(gpu, need.gpus[1])
             detail = f"{reason.detail}; {speeds.shorter(need, gpu, number)}" if need.task else reason.detail
+            if need.task == "infer" and (least_n := speeds.fewest_to_hold(need, [gpu]) or 0) > number:
+                detail += f"; {least_n} of them together hold it"
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
         elif reason is not None and reason.code != "budget" and gpu not in need.have:
             kind = catalog.get(gpu)
@@ -793,7 +802,9 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     """The choice, with what is asked of a GPU or of the work answered first, and the cheapest that does the
     work beside a GPU that may be too much."""
     need, other = choice.need, None
-    if together := _together(market, need):
+    if together := _together(market, need, choice.options[0].outlay_usd):
+        if need.beside is False and len({*need.have}) == 1:
+            return replace(choice, answer=f"{choice.answer} For less money, {together}")
         if need.asks == "able":
             return replace(choice, answer=f"Yes: {together}", reasons=())
         return replace(choice, answer=f"{phrases.begun(together)} {choice.answer}")
@@ -835,9 +846,10 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     return replace(choice, answer=" ".join(filter(None, parts)))
 
 
-def _together(market: _Market, need: Need) -> str:
+def _together(market: _Market, need: Need, least: float = inf) -> str:
     """How fast different cards that are there answer together; or the cheapest card that does the work beside
-    those that are there, where one is looked for. Empty where one alone does it, or they do not."""
+    those that are there, where one is looked for, or where it costs less than the `least` that takes their
+    place. Empty where one alone does it, or they do not."""
     if need.task != "infer" or not need.have or need.concurrent > 1 or need.upgrade or need.asks == "number":
         return ""
     if any(speeds.dealt_out(need, [gpu]) for gpu in need.have):
@@ -848,10 +860,13 @@ def _together(market: _Market, need: Need) -> str:
         found = speeds.dealt_out(need, need.have)
         return verdicts.together(need.have, found) if found else ""
     free = replace(need, acquire="own", sets=())  # Of what is named, prices that are old are known, too
-    sold = usable(free, market.offers, market.facts.today) if need.beside else ()
+    asked = need.beside or (need.acquire == "own" and not (need.keep or names_of(need)))
+    sold = usable(free, market.offers, market.facts.today) if asked else ()
     cards = ((o, gpu) for o in sold if not o.per_hour and o.count == 1 and not o.whole for gpu in o.gpu_ids)
     in_pc = set(_cards(replace(need, at_home=True)))
     for offer, gpu in sorted(cards, key=lambda card: card[0].amount):
+        if not need.beside and (offer.amount >= least or offer.amount > (need.budget_usd or inf)):
+            break
         watts = sum(catalog.get(each).power_w or 0.0 for each in (*need.have, gpu))
         if gpu not in in_pc or catalog.get(gpu).vendor != "NVIDIA" or watts > (need.power_w or inf):
             continue

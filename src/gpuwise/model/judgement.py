@@ -261,7 +261,7 @@ Kind = Literal[
     "internal contradiction",  # Another line of the same text states the right value
     "wrong value",
     "physics",  # Faster than memory or arithmetic allow
-    "wrong precision",
+    "wrong precision",  # Of a rate: that of another format, "312 TFLOPS FP32" of an A100
     "scaling over 100 %",
     "exactly linear",
     "exact halves",

@@ -28,7 +28,7 @@ _SCALES = ((1.0, ""), (1e3, "1k "), (1e6, "1M "), (1e9, "1G "), (1e12, "1T "), (
 _ENOUGH_USD = 0.01
 # Of the terminal: changes and left-out GPUs that are named; the rest is behind the detail.
 _CHANGES, _APART = 3, 6
-_MOST_WORDS = 50
+_MOST_WORDS, _SAID = 50, 9
 # More points hide each other.
 _DRAWN = 40
 
@@ -45,7 +45,8 @@ def table(
     """
     need = found.need
     options = found.options if why or every else one_of_each(found)
-    shown = options[:top]
+    more = 0 if top is None or why else max(0, len(said(found)) - _SAID)  # An answer has 30 lines at most
+    shown = options[: top and max(1, top - more)]
     # Costs are of so many items that the first option costs at least a cent.
     least = found.options[0].cost_per_item_usd
     first = least.value if least else _ENOUGH_USD / 1e6

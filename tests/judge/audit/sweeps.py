@@ -68,7 +68,7 @@ FIELDS: tuple[tuple[str, str, float], ...] = (
     ("Transistors", "{:.4g} billion", 1e9),
     ("Process", "{:.0f} nm", 1.0),
 )  # fmt: skip
-NAMES = ("L4", "A100", "RTX 4090", "B200", "MI300X", "RTX 4080 Laptop", "H100 NVL", "A16")
+NAMES = ("L4", "A100", "RTX 4090", "B200", "RTX 4080 Laptop", "H100 NVL", "A16")
 CIRCUMSTANCES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("", {}),
     ("VRAM bandwidth TDP", {"approximate": True}),

@@ -238,7 +238,7 @@ def test_a_column_of_several_sizes_is_of_no_one_of_them() -> None:
         ("The Arc B580 has 12 GB and 20 Xe cores.", []),
         ("The Arc B580 has 12 GB and 32 Xe cores.", [("sm_count", "wrong value")]),
         # A rate of another format is wrong however far it is off.
-        ("The A100 80GB reaches 312 TFLOPS FP32 and moves 2 TB/s.", [("peak:fp32", "wrong value")]),
+        ("The A100 80GB reaches 312 TFLOPS FP32 and moves 2 TB/s.", [("peak:fp32", "wrong precision")]),
         # The first variant came in 2020, the last one at the end of 2021.
         ("Launched in 2022, the A100 has 6,912 CUDA cores.", [("launch", "wrong value")]),
         ("Launched in 2021, the A100 has 6,912 CUDA cores.", []),

@@ -39,7 +39,7 @@ PARTS = 3
 # Of so many of these texts one is looked at inside.
 MIXED = 5
 # Of so many circumstances of a text one is looked at.
-STEP = 3
+STEP = 9
 
 
 @cache  # two hundred articles are written for it
@@ -141,7 +141,7 @@ def rows_of(name: str, text: str, dresses: int = 100) -> Iterator[str]:
         return
     yield from codes(found)
     those = list(dressed(text))[:dresses] if found.findings else []
-    # Of each text every third: which ones its letters say, so that all of them come in turn.
+    # Of each text every ninth: which ones its letters say, so that all of them come in turn.
     for about, other in those[crc32(text.encode()) % STEP :: STEP]:
         again = audit.audit_text(other, name, today=TODAY)
         brief = " ".join(f"{one.field[:5]}{one.verdict[0]}{(one.kind or '')[:3]}" for one in again.findings)

@@ -603,3 +603,75 @@ def test_an_item_goes_on_in_its_next_lines() -> None:
 )  # fmt: skip
 def test_what_plain_sentences_say(text: str, wrong: list[str]) -> None:
     test_whose_and_what_a_figure_is(text, wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        # A unit that goes without saying.
+        ("The T4 draws 70 W, the L4 75.", "T4 power_w 70 W; L4 power_w 75!"),
+        (
+            "In FP32 the A10 reaches 31.2 TFLOPS, the A40 37.4 and the L40S 81.6.",
+            "A40 peak:fp32 37.4; L40S peak:fp32 81.6!",
+        ),
+        ("Expect 450 W for the RTX 4090 and 285 for the 4080.", "RTX 4080 power_w 285!"),
+        ("The H100 PCIe is a 350 W card, the A100 PCIe came 2 years before, the V100 3 more.", ""),
+        # A card by its suffix, or by its number alone.
+        (
+            "An RTX 4070 has 5888 cores. The Ti Super has 8448 and reads 627 GB/s.",
+            "RTX 4070 Ti SUPER memory_bytes_per_s 627 GB/s!",
+        ),
+        (
+            "The RX 6800 has 60 compute units; the XT has 72 compute units at 350 W.",
+            "RX 6800 XT sm_count 72; RX 6800 XT power_w 350 W!",
+        ),
+        (
+            "me: 3080. 10 GB, 706 GB/s\nher: 4070, 12 GB, 200 W",
+            "memory_bytes_per_s 706 GB/s!; RTX 4070 GDDR6X power_w 200 W",
+        ),
+        ("3090 - 24 GB, 305 W", "RTX 3090 memory_bytes 24 GB; RTX 3090 power_w 305 W!"),
+        ("got a p100. the p40 has 24gb and 374gb/s", "P40 memory_bytes_per_s 374gb/s!"),
+        ("Order 4090 was shipped on Monday. It weighs 24 kg and draws 450 W.", ""),
+        # The chip of a product is no card beside it.
+        ("Titan V: GV100, 12 GB HBM2, 653 GB/s.", "TITAN V memory_bytes_per_s 653 GB/s"),
+        # Of two GPUs each, and of both.
+        (
+            "For the A5000 and the A6000: 24 and 48 GB, 230 and 300 W, 768 and 786 GB/s.",
+            "A5000 power_w 230; A6000 memory_bytes_per_s 786 GB/s!",
+        ),
+        ("A100 or A40? The difference is memory (24 GB vs. 48 GB).", ""),
+        ("A40 and L40: 48 GB, 864 GB/s", "A40 memory_bytes_per_s 864 GB/s!; L40 memory_bytes 48 GB"),
+        # What a question asks for, and what a footnote is about.
+        (
+            "How wide is the bus of the A30?\n\n3,072 bits, and 242 tensor cores.",
+            "A30 memory_bus_bits 3,072 bits; tensor_cores 242!",
+        ),
+        (
+            "| GPU | GB |\n|---|---|\n| T4[^1] | 16 |\n| L4[^2] | 24 |\n\n[^1]: 320 GB/s.\n[^2]: 75 W.",
+            "T4 memory_bytes_per_s 320 GB/s; L4 power_w 75 W!",
+        ),
+        # A form alone, in the order of any language.
+        (
+            "L'A100 PCIe consomme 250 W. Le module SXM4 consomme 440 W.",
+            "A100 PCIe power_w 250 W; A100 SXM4 power_w 440 W!",
+        ),
+        ("The H100 PCIe has 114 SMs. The SXM has 132 SMs.", "H100 PCIe 80 GB sm_count 114; sm_count 132"),
+        # Years, rents, prices of used cards.
+        ("The P40 is a Pascal card from 2018 with 24 GB.", "P40 launch 2018!"),
+        ("One lists its H100 PCIe at $2.39 on demand.", "H100 PCIe rent per hour $2.39"),
+        ("The 4070 was $599 new in 2023; a used 3090 goes for $700.", ""),
+        # A rate that is not written out has the mark, not this one.
+        ("The 5090: fp4 dense is 1,676 TFLOPS, twice that is with sparsity.", "RTX 5090 peak:fp4 1,676"),
+        ("An L40S gives 733 TFLOPS in FP8, twice as much with sparsity.", "L40S peak:fp8 733 TFLOPS"),
+        # Power by a plug of the CPU; memory for which another one was given up.
+        ("The P40 takes 250 W through an 8-pin CPU plug.", "P40 power_w 250 W"),
+        ("The H200 swaps the 80 GB for 114 GB of HBM3e.", "H200 memory_bytes 114 GB!"),
+    ],
+)  # fmt: skip
+def test_whose_figure_it_is_and_of_which_field(text: str, said: str) -> None:
+    """GPU, field and value of some of what is read, with "!" behind all that is wrong."""
+    found = audit.audit_text(text, "a.md", today=date(2026, 11, 28)).findings
+    read = {f"{f.gpu} {f.field} {f.stated}{'!' * (f.verdict == 'contradicts')}" for f in found}
+    wanted = said.split("; ") if said else []
+    assert all(any(one.endswith(want) or want in one for one in read) for want in wanted), read
+    assert sum(one.endswith("!") for one in read) == said.count("!"), read

@@ -48,4 +48,4 @@ def test_only_what_is_on_demand_and_of_one_gpu_is_stale(row: str, verdict: str) 
 def test_the_year_of_a_launch_dates_no_price() -> None:
     text = "gpu,release_year,usd_per_hour\nH200 SXM,2024,39.90\nL4,2023,0.70\n"
     found = audit.audit_text(text, "a.csv", today=TODAY).findings
-    assert [f.stated for f in found if f.kind == "stale price"] == ["39.90"]
+    assert [f.stated for f in found if f.verdict == "contradicts"] == ["39.90"]

@@ -268,16 +268,20 @@ def test_a_card_in_the_place_of_one_that_is_there_needs_no_host(need, speed, off
     assert them.host.tolist() == [0, 0, 1500]
 
 
-def test_who_wants_new_ones_is_shown_no_price_of_used_and_new_together(need, offer, today: date) -> None:
+def test_a_price_of_new_and_used_is_that_of_a_new_one_while_shops_sell_it(need, offer, today: date) -> None:
     offers = [
         offer("rtx-5070-ti", 900, "street"),
         offer("rtx-5070-ti", 1200, "new"),
         offer("rtx-5080", 1100, "street"),
+        offer("rtx-3090", 900, "street"),
     ]
-    asked = need(acquire="own", sold=("new",))
-    assert {(o.gpu, o.amount) for o in usable(asked, offers, today)} == {("rtx-5070-ti", 1200)}
-    anyhow = usable(need(acquire="own"), offers, today)
-    assert len(anyhow) == 3
+    new, used = (
+        {(o.gpu, o.amount) for o in usable(need(acquire="own", sold=sold), offers, today)}
+        for sold in (("new",), ("used", "street"))
+    )
+    assert new == {("rtx-5070-ti", 900), ("rtx-5070-ti", 1200), ("rtx-5080", 1100)}
+    assert used == {("rtx-3090", 900), ("rtx-5070-ti", 900), ("rtx-5080", 1100)}
+    assert len(usable(need(acquire="own"), offers, today)) == 4
 
 
 def test_a_small_computer_is_joined_with_one_other_at_most(need, offer) -> None:

@@ -173,8 +173,11 @@ def _meant(name: str) -> list[str]:
     if len(named) == 1 and named[0].text == name.strip():
         ids = list(named[0].gpu_ids)
     # A size alone ("64gb") is a filter, no name.
-    elif any(any(char.isdigit() for char in word) and not word.endswith("gb") for word in words):
-        # The product line may be left out ("980ti"), and the last letter of a model ("MI325").
+    elif not re.fullmatch(r"\d{1,2}", "".join(words)) and any(
+        any(char.isdigit() for char in word) and not word.endswith("gb") for word in words
+    ):
+        # The product line may be left out ("980ti"), and the last letter of a model ("MI325"): no number, as
+        # "2" and the 100 of a P106-100.
         bare = re.compile("".join(words) + "[a-z]?")
         ids = (
             _variants(words)
@@ -182,7 +185,10 @@ def _meant(name: str) -> list[str]:
                 spec.id  # as often as it has names
                 for spec in load.all_gpus()
                 for parts in map(words_of, spec.names)
-                if any(bare.fullmatch("".join(parts[start:])) for start in range(len(parts)))
+                if any(
+                    bare.fullmatch("".join(parts[start:])) and not re.search(r"\d", "".join(parts[:start]))
+                    for start in range(len(parts))
+                )
             ]
         )
     specs = list(_of_vendor(tuple(load.get(gpu_id) for gpu_id in ids), name))

@@ -25,14 +25,12 @@ from gpuwise.errors import InputError, guess
 from gpuwise.model.llm import LanguageModel, from_config
 from gpuwise.model.precision import Precision
 
-
-def _data(name: str) -> str:
-    return files("gpuwise.facts.llms").joinpath("data", name).read_text(encoding="utf-8")
-
-
-_NAMES = tomllib.loads(_data("names.toml"))
-_ADDED = re.compile("|".join(_NAMES["added"]))
-USUAL: Mapping[str, str] = _NAMES["usual"]  # by a size alone, where several families have it
+# Words that publishers add to the name of one and the same shape, in the midst of it too: what it was tuned
+# for, when, and how its weights are stored.
+_ADDED = re.compile(
+    r"instruct|chat|base|hf|it|pt|text|think(ing)?|reasoning|coder|math|beta|exp|preview|v\d+(\.\d+)*|\d{4}|\d+k"
+    r"|bf16|fp8|fp4|(mx|nv)fp4|nf4|int[48]|w\d+a\d+|[48]bit|q\d\w*|awq|gptq|gguf|exl[23]|mlx|bnb|ao|dynamic|quantized"
+)
 _PARTS = re.compile(r"[a-z]{2,}(?=\d)|[\d.]+(?=[a-z]{2})|.+")  # "phi4", "2.5vl"
 _SIZE = re.compile(r"\d+(\.\d+)?[bm]")
 _SIZED = re.compile(r"(\d+x)?\d+(\.\d+)?[bm]|a\d+(\.\d+)?b")  # "8x7b", "30b-a3b"
@@ -44,10 +42,20 @@ _LARGEST = 2**24
 _FEWEST, ALIKE = 5, 0.03
 # Billions of parameters of the model that most people run, where only its family is named.
 USUAL_SIZE = 8
+# By a size alone, where several families have it.
+USUAL = {
+    "1b": "llama-3.2-1b", "3b": "llama-3.2-3b", "7b": "qwen2.5-7b", "8b": "llama-3.1-8b",
+    "14b": "qwen2.5-14b", "30b": "gemma-4-31b", "32b": "qwen2.5-32b", "70b": "llama-3.1-70b",
+    "72b": "qwen2.5-72b", "405b": "llama-3.1-405b",
+}  # fmt: skip
 # How far the size in a name may be from the count; "e2b" has twice as many as it computes with.
 _ROUNDED = 1.4
 _MOST_ADDED = 6  # Words of a name that are left out
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
+
+
+def _data(name: str) -> str:
+    return files("gpuwise.facts.llms").joinpath("data", name).read_text(encoding="utf-8")
 
 
 @cache
@@ -58,6 +66,7 @@ def published() -> Mapping[str, dict[str, Any]]:
 
 
 def names() -> tuple[str, ...]:
+    """Names of all models, families together."""
     return tuple(published())
 
 
@@ -71,9 +80,13 @@ def _aliases() -> Mapping[tuple[str, ...], str]:
 @lru_cache(maxsize=512)
 def _words(name: str) -> tuple[str, ...]:
     """Words of a name however it is spelt: `qwen2.5vl:7b` and `Qwen2.5-VL-7B` are qwen, 2.5, vl, 7b."""
-    plain = name.split("/")[-1].casefold().strip()
-    for spelt, instead in _NAMES["spellings"]:
-        plain = re.sub(spelt, instead, plain)
+    plain = re.sub(r"(?<=\d)_(?=\d)", ".", name)  # "Llama-3_3"
+    plain = re.sub(r"[-:.]i?q\d[_.]\w+$", "", plain.split("/")[-1].casefold().strip())  # "-q4_K_M"
+    plain = re.sub(r"[\s_:]+", "-", plain)  # "llama3:8b"
+    plain = re.sub(r"^(meta|nvidia|c4ai)-(?=[a-z])", "", plain)
+    plain = re.sub(r"(?<=\d)\.0(?![.\d])", "", plain)  # "granite-4.0"
+    # "17B-16E" are the active parameters and experts of Llama 4.
+    plain = re.sub(r"-\d+b-\d+e(?=-|$)", "", plain)
     apart = ([word] if _ADDED.fullmatch(word) else _PARTS.findall(word) for word in plain.split("-"))
     return tuple(chain.from_iterable(apart))
 

@@ -71,21 +71,25 @@ def abilities(
                 if listed["not"] and not words[listed.end() :].strip() and not re.search(r"\bn?or\b", clause):
                     continue
                 words = words[listed.end() :]
+            if ";" in words and not listed:
+                # "It supports FP8; FP4 is missing"
+                start = lead.rfind(";") + 1
+                words = lead[start:]
             said = _answer(words, natively)
             if listed and not words.strip() and not re.match(r"\s?(?!and\b|or\b|support\b)\w", clause):
                 said, words = "yes", "listed"
             if said is None and (further := CUES["does_also"].fullmatch(words)) is not None:
                 # "The L40S draws 350 W and supports NVLink."
                 said = _answer(further["does"], natively)
-            if not words.strip(" ,"):
-                # "RTX 4090: NVLink", "On the RTX 5090, FP4 is supported".
+            if not words.strip(" ,") or CUES["able_filler"].fullmatch(words.strip(" ,")):
+                # "RTX 4090: NVLink", "On the RTX 5090, FP4 is supported", "And MIG is on board".
                 bare = "" if lead[start:].strip() in ("", ",") or re.match(r"\s?\w", clause) else "yes"
                 said = _answer(clause, natively) or bare or ("yes" if clause[:6] == " with " else None)
             if re.match(r"\s(?:(?:is |are )?(?:unsupported|not supported)\b|not(?: natively)?\s*$)", clause):
                 # "The RTX 4090 has NVLink unsupported", as Japanese says it; "supports BF16 not", as German.
                 said = "no"
-            if said and (answer := re.fullmatch(r":?\s(yes|no)\W*", clause)):
-                # "FP8 no, BF16 yes": each answer is of the ability before it.
+            if answer := re.fullmatch(r":?\s(yes|no)\W*", clause):
+                # "FP8 no, BF16 yes", "FP8: no": each answer is of the ability before it.
                 said = answer[1]
             if field == "link" and (linked := CUES["linkable"].search(lead)):
                 # "You can pair two of them over NVLink"
@@ -134,20 +138,24 @@ def abilities(
         # What runs in software, or of stored weights alone, is no ability of the chip.
         clause = re.split(r"[,;]", sentence[end:], maxsplit=1)[0]
         doubt = follows or CUES["in_software"].search(sentence[:end] + clause) or sentence.endswith("?")
+        # Two cards of different names cannot be linked, whether or not each has NVLink.
+        several = len({g.gpu_ids for g in named}) > 1 and CUES["linking"].search(sentence)
+        mixed = field == "link" and said == "no" and several
         for gpu in owners:
             owner = subject([gpu])
             stated = sentence[min(start, end) : end].strip(" ,:'\u2019")
             token = Token(kind="name", start=start, end=end, text=stated)
             reading = Reading(field=field, values=(said,), token=token)
             if owner is not None:
-                sure = (owner.count == 1 or field == "link") and not doubt
+                sure = (owner.count == 1 or field == "link") and not (doubt or mixed)
                 yield claim_of(reading, replace(owner, count=1), line, block, sure)
 
 
 def _answer(words: str, natively: bool) -> str | None:
     """Whether words between a GPU and an ability say "yes" or "no"; None where one of them may say more."""
     kinds: list[str] = []
-    for word in re.findall(r"[^\W_][\w'\u2019-]*|['\u2019]s|[,;:().!?]", NAMED.sub(" ", words).lower()):
+    words = re.sub(r"\bon[- ]?board\b", "available", NAMED.sub(" ", words).lower())
+    for word in re.findall(r"[^\W_][\w'\u2019-]*|['\u2019]s|[,;:().!?]", words):
         kind = next((k for k in _ABLE if CUES[k].fullmatch(word)), "" if word in (",", "(", ")") else None)
         if kind is None:
             return None

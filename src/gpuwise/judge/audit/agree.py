@@ -107,10 +107,12 @@ def same(claim: Claim, stated: Number | str, known: float | str) -> bool:
         at_once = all(catalog.get(i).text("segment") == "consumer" for i in claim.gpu_ids)
         return _is_same_text(claim.field, str(stated), str(known), at_once)
     if claim.field in COUNTS:
-        # "More than 8,000 cores" are 8,704, "14k" 14,080.
+        # "More than 8,000 cores" are 8,704, "14k" 14,080, "over 2,000" 2,880.
         rounded = claim.approximate or CUES["in_thousands"].search(claim.stated)
         near = (COARSE if stated.digits == 1 else ROUGH) if rounded else 0.0
-        return abs(stated.value - known) <= near * known
+        unit = 10.0 ** (len(f"{known:.0f}") - stated.digits)
+        cut = rounded and stated.value == known // unit * unit
+        return cut or abs(stated.value - known) <= near * known
     decimal = claim.field == "memory_bytes" or "." in claim.stated
     if decimal and claim.field in DECIMAL and is_near(claim, stated, known * DECIMAL[claim.field]):
         # Product numbers are GiB on most cards and decimal GB on some; both count. Programs print both, too.

@@ -529,8 +529,8 @@ def mark_near(cell: str, tokens: Sequence[Token], place: int) -> bool | None:
             mark = tokens[at]
             gap = cell[token.end : mark.start] if step > 0 else cell[mark.end : token.start]
             near = mark.field in ("sparse", "dense") and len(gap) < LEAD
-            # "756 TFLOPS, with sparsity twice that": of another rate, which is not written out.
-            near &= step < 0 or CUES["doubled"].match(cell, mark.end) is None
+            # "756 TFLOPS, with sparsity twice that", "double it for sparsity": a rate not written out.
+            near &= step < 0 or not (CUES["doubled"].match(cell, mark.end) or CUES["doubled"].search(gap))
             # What stands in the parentheses of another value belongs to that one.
             if near and not re.search(r"[;|.]\s|\), " if step > 0 else r"[;|.]\s|[()]", gap):
                 marks.append(mark.field)

@@ -55,9 +55,11 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
         of_unit = OF_UNIT.get(amount.dimension) if amount is not None else None
         # The field that it names, or that of its unit, or what is compared: "The memory of the A40 is",
         # "In capacity the A40 is".
-        led = re.search(r"\b(?:of|on) (?:the |an? )?$|^in (\w+(?: \w+)??),? (?:the )?$", lead, re.I)
+        leads = r"\b(?:of|on) (?:the |an? )?$|^in (\w+(?: \w+)??),? (?:the )?$"
+        led = CUES["its_field"].match(match[0]) or re.search(leads, lead, re.I)
         of_subject = label_of(led[1] or lead[-NEAR:]).first if led else None
-        named = label_of(match["field"]).first or (label_of(match[0]).first if amount is None else None)
+        named = label_of(re.sub(r"^\W*the ", "", match["field"])).first
+        named = named or (label_of(match[0]).first if amount is None else None)
         field = named if named is not None else of_unit
         if not field and CUES["open_field"].fullmatch(match["field"]):
             # "1,408 cores and 336 GB/s, which is more": the last of what it states; "draws a third less".

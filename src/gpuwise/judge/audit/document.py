@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from itertools import pairwise, zip_longest
 
 from gpuwise.judge.audit import evidence, grid, layout, prose
-from gpuwise.judge.audit.cells import NEAR, SUMMED, label_of, own_field, readings
+from gpuwise.judge.audit.cells import NEAR, SUMMED, ability_of, label_of, own_field, readings
 from gpuwise.judge.audit.explain import may_be_of_die
 from gpuwise.judge.audit.grid import GRID, IN_CONTEXT, Scope, Subject, claim_of, of_form, subject, subject_of
 from gpuwise.judge.audit.prose import Left, Text
@@ -34,6 +34,8 @@ MOST_ASKED = 2
 LIKE_ONE = 1.5
 # A line of a paragraph that is at least so long may go on in the next.
 WRAPPED = 50
+_NOTE_MARK = re.compile(r"\[\w{1,2}\]|\(\d\)|[*\u2020\u2021]")
+_NOTE = re.compile(rf"({_NOTE_MARK.pattern})[:.)]?\s?(?=\w)")
 _ENDS = re.compile(r"[A-Za-z0-9)][.!?] (?=[A-Z])")
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
 _BARS, _OF_CORES = re.compile(r"\s[|\u00b7\u2022]\s"), re.compile(r"^(?:tensor|rt)$", re.IGNORECASE)
@@ -44,30 +46,35 @@ _NAMED = re.compile(r"[\w .()/-]{2,60}:(?:\s|$)|\[?\d{1,2}:\d\d|\W{3}\w")
 
 # "RTX 4000" where a document names an RTX 4090 is that card's series, unless it names workstation cards.
 _SERIES = re.compile(r"\b(?P<line>[RG]TX|RX)[ -]?(?P<first>\d)000(?![\w.,]*\d| Ada)")
+# Names that mean something else, too, where they are not written large.
+_SMALL = re.compile(r"(?<![\w.-])(?:a(?:2|[134]0|16)|k[48]0|[lp]40|m[146]0|[lt]4)(?=s?(?:[\s,:;.!?)'/]|$))")
 
 
-def _without_series(blocks: Sequence[Block], texts: Sequence[str]) -> Sequence[Block]:
-    """The blocks with the names of series written as no card's: "RTX 4000" as "RTX 40 series"."""
-    if not any(_SERIES.search(text) for text in texts) or any(
-        CUES["workstation"].search(text) for text in texts
-    ):
-        return blocks
-    cards = {match.groups() for text in texts for match in CUES["of_series"].finditer(text)}
+def _renamed(blocks: Sequence[Block]) -> Sequence[Block]:
+    """The blocks with the names of series written as no card's, "RTX 4000" as "RTX 40 series"; and with "p40"
+    as "P40", where the document writes other names in small letters, too."""
+    texts = [text for block in blocks for text in texts_of(block)]
+    series = any(map(_SERIES.search, texts)) and not any(map(CUES["workstation"].search, texts))
+    small = any(map(_SMALL.search, texts)) and any(
+        t.kind == "gpu" and t.text.islower() for text in texts for t in scan(text)
+    )
+    cards = {match.groups() for text in texts * series for match in CUES["of_series"].finditer(text)}
 
     def named(found: re.Match[str]) -> str:
-        series = (found["line"], found["first"]) in cards
-        return f"{found['line']} {found['first']}0 series" if series else found[0]
+        known = (found["line"], found["first"]) in cards
+        return f"{found['line']} {found['first']}0 series" if known else found[0]
 
-    return [
-        block if isinstance(block, Table) else replace(block, text=_SERIES.sub(named, block.text))
-        for block in blocks
-    ]
+    def renamed(text: str) -> str:
+        text = _SERIES.sub(named, text) if cards else text
+        return _SMALL.sub(lambda found: found[0].upper(), text) if small else text
+
+    return [b if isinstance(b, Table) else replace(b, text=renamed(b.text)) for b in blocks]
 
 
 def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     """Every claim of a document, and every value that found no GPU or field."""
+    blocks = _renamed(blocks)
     texts = [text for block in blocks for text in texts_of(block)]
-    blocks = _without_series(blocks, texts)
     notes = [
         CUES["footnote"].match(note)
         for text in texts
@@ -104,7 +111,7 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     )
     short = short_names(t for text in texts for t in scan(text) if t.kind == "gpu")
     leaked = any(CUES["leaked_sheet"].search(text[:TITLES]) for text in texts[:BEGINS])
-    scope = Scope(marks=marks, portable=portable, short=short, leaked=leaked)
+    scope = Scope(marks=marks, portable=portable, short=short, leaked=leaked, noted=_noted(texts))
     walk = _Walk(blocks, scope)
     every = [*walk.found()]
     if walk.order and len(blocks) <= MOST_TWICE:
@@ -122,6 +129,18 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
         whole = near and found.block < GRID and may_be_of_die(found)
         other = in_full.get(found.gpu, {*found.gpu_ids}).isdisjoint(found.gpu_ids)
         yield replace(found, sure=False) if whole or other else found
+
+
+def _noted(texts: Sequence[str]) -> Mapping[str, Subject]:
+    """By the mark of a footnote the only GPU that it stands behind: "L4[1]", "RTX A6000 (2)"."""
+    notes = {note[1] for text in texts if (note := _NOTE.match(text))}
+    found: dict[str, Subject | None] = {}
+    for text in texts if notes else ():
+        for mark in _NOTE_MARK.finditer(text, 1):
+            gpus = [t for t in scan(text) if t.kind == "gpu" and t.end == len(text[: mark.start()].rstrip())]
+            one = subject(gpus) if mark[0] in notes else None
+            found[mark[0]] = one if mark[0] not in found or found[mark[0]] == one else None
+    return {mark: one for mark, one in found.items() if one is not None}
 
 
 def _as_list(cells: Sequence[str]) -> str:
@@ -202,7 +221,7 @@ class _Walk:
             # A plain line without a GPU may be a heading below the last one or the end of its section;
             # one that is made of words for fields is a part of the specification.
             fields = [t for t in scan(text) if t.kind == "field" and t.field]
-            part = text[-1] == ":" or len(re.sub(r"\W", "", text)) <= 12 + sum(len(t.text) for t in fields)
+            part = text[-1] in ":?" or len(re.sub(r"\W", "", text)) <= 12 + sum(len(t.text) for t in fields)
             # So is the key of an object that names one of them, or says no more than "specs".
             sheet = (fields and part) or CUES["part_of_sheet"].fullmatch(text)
             found = before if sheet else replace(before, sure=False)
@@ -237,6 +256,7 @@ class _Walk:
         table = grid.Grid(table.rows, scope, table.trusted) if late else table
         table.scope = scope
         yield from table.claims(self.tables)
+        self.scope = replace(self.scope, head=table.header)
         self.order = table.order or self.order
         for line, text in table.lists():
             yield from self.prose([Line(line, text, 1, 0)])
@@ -259,6 +279,14 @@ class _Walk:
             if row and isinstance(part, Line) and _WIDE.search(part.text[part.text.find("  ") + 2 :]):
                 part = replace(part, text=_as_list(_WIDE.split(part.text)))
             joins = isinstance(part, Line) and bool(paragraph) and not row and _wraps(paragraph[-1], part)
+            if isinstance(part, Line) and (note := _NOTE.match(part.text)) and note[1] in self.scope.noted:
+                # A footnote is about the GPU that has its mark, and what follows is not.
+                yield from self.prose(paragraph)
+                paragraph, recent = [], self.recent
+                self.recent = self.scope.noted[note[1]]
+                yield from self.prose([replace(part, text=part.text[note.end() :])])
+                self.recent = recent
+                continue
             if isinstance(part, Line) and (counted := CUES["counts_gpus"].fullmatch(part.text)):
                 self.count = int(counted[1]) or 1  # A machine without GPUs counts none of them
             if not joins:
@@ -294,7 +322,8 @@ class _Walk:
 
     def is_title(self, line: Line) -> bool:
         """Whether a plain line is a heading: short, a GPU in it or in title case, no value."""
-        text, tokens = line.text, scan(line.text) if len(line.text) <= TITLE else ()
+        text = CUES["aside_of"].sub("", line.text)
+        tokens = scan(text) if len(text) <= TITLE else ()
         paired = ":" in text.rstrip(":")[:-1] and (not tokens or CUES["answered"].fullmatch(text))
         if paired or len(text) > TITLE:
             return False
@@ -323,6 +352,10 @@ class _Walk:
 
     def headed(self, line: Line) -> list[tuple[str, str]]:
         """A value, or a GPU and its value, under a heading that names the field: a pair with its label."""
+        has = CUES["has_ability"].fullmatch(line.text) if line.item and not self.scope.opening else None
+        if has and ability_of(has["what"]):
+            # "- with NVLink" below the name of a GPU
+            return [(has["what"], f"with {has['what']}")]
         text = said = CUES["of_size_key"].sub("", line.text)
         if len(text) >= PAIRS or not scan(text):
             return []
@@ -373,8 +406,14 @@ class _Walk:
         opening = self.scope.opening if listed else above if caption else ""
         # "A vs. B: ..." sets them side by side for what follows.
         pair = layout.side_by_side(above.partition(":")[0]) if ":" in above[:TITLE] else ()
-        self.scope = replace(self.scope, above=above, opening=opening, pair=pair or self.scope.pair)
-        scope = replace(self.scope, about=self.recent or self.about)
+        scope = replace(
+            self.scope, above=above, opening=opening, pair=pair or self.scope.pair,
+            head=self.scope.head if len(above) <= TITLE else (),
+        )  # fmt: skip
+        # "Which bus?" asks for what the next paragraph begins with.
+        question = re.split(r"[.?!:] ", above)[-1] if above.rstrip(' *"')[-1:] == "?" else ""
+        asked = next((t.field for t in scan(question) if t.kind == "field"), "")
+        self.scope, scope = replace(scope, asked=asked), replace(scope, about=self.recent or self.about)
         for found in prose.claims(Text(above, tuple(starts), scope, self.section)):
             if not isinstance(found, Subject):
                 yield found
@@ -497,6 +536,11 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
     ends = [match.end() for match in _ENDS.finditer(text)] if len(text) <= PAIRS else []
     if any([(t.kind, t.start) for t in scan(text[end : end + NEAR])[:1]] != [("field", 0)] for end in ends):
         # Sentences, not "VRAM: 24 GB. TDP: 450 W."
+        return
+    if len(text) <= PAIRS and (listed := CUES["lists_abilities"].fullmatch(text)):
+        # "formats: FP16, FP8"
+        named = (re.fullmatch(r"(no )?(.*)", part) for part in re.split(r"\W*,\W*|\W*$", listed["what"]))
+        yield from ((one[2], f"{one[1] or 'with '}{one[2]}") for one in named if one and ability_of(one[2]))
         return
     parts = [part.partition(":") for part in _BARS.split(text)] if len(text) <= PAIRS else []
     if len(parts) > 2 and all(label and value.strip() and len(label) < SHORT for label, _, value in parts):

@@ -24,8 +24,6 @@ OF_DIE = frozenset({"cuda_cores", "tensor_cores", "rt_cores", "sm_count", "memor
 TELLING = 3
 TAKEN_FOR_OTHER = ("sparse as dense", "dense as sparse", "base as boost")
 UNTELLING = frozenset({"wrong value", "internal contradiction"})
-# "312 TFLOPS FP32" of an A100.
-OTHER_FORMAT = "this is its rate in another format"
 NEIGHBOUR: Kind = "neighbour's row copied"
 # Fields that say little about which variant a row speaks of.
 OF_NAME = frozenset({"launch", "architecture", "chip", "memory_type"})
@@ -44,7 +42,7 @@ _PRINTED = {
     "base_hz": 1e6, "l2_bytes": 2**20, "transistors": 1e6,
 }  # fmt: skip
 # Fields whose digits stay right when a unit or a prefix is mistaken.
-_IN_BYTES = ("memory_bytes", "memory_bytes_per_s", "link_bytes_per_s")
+_IN_BYTES = ("memory_bytes", "memory_bytes_per_s", "link_bytes_per_s", "l2_bytes")
 
 Explained = tuple[Kind, str]
 """A kind of error, and a sentence about this one."""
@@ -98,7 +96,9 @@ class Around:
                 found = "internal contradiction", f"line {other.line} says {other.stated}"
             rates = (p.flop_per_s for i in claim.gpu_ids for p in catalog.get(i).peaks if p.unit == "matrix")
             mixed = claim.field.startswith("peak:") and any(states(claim, rate) for rate in rates)
-            self.explained[claim] = found or ("wrong value", OTHER_FORMAT * mixed)
+            self.explained[claim] = found or (
+                ("wrong precision", "this is its rate in another format") if mixed else ("wrong value", "")
+            )
         return self.explained[claim]
 
     def name(self, claim: Claim) -> Explained:

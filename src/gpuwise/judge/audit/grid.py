@@ -117,6 +117,12 @@ class Scope:
     """Whether the document begins by saying that its figures are leaked ones."""
     short: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What the document may call its GPUs for short: "1080", "xtx", "pro 6000"."""
+    noted: Mapping[str, Subject] = field(default_factory=dict)
+    """The GPUs of footnotes, by their marks."""
+    head: tuple[Cell, ...] = ()
+    """The header of the table above, which may go on behind the title of a section."""
+    asked: str = ""
+    """The field that a question right above asks for."""
 
 
 def subject_of(text: str, tokens: Sequence[Token] | None = None) -> Subject | None:

@@ -17,7 +17,7 @@ from math import inf, nan
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import agree, evidence, explain
 from gpuwise.judge.audit.agree import ROUNDED, agrees, evidence_of, is_copied, numbers_of, same, states
-from gpuwise.judge.audit.cells import POINTED, SUMMED, in_thousands
+from gpuwise.judge.audit.cells import POINTED, SUMMED, WHOLE, in_thousands
 from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism
 from gpuwise.judge.audit.grid import GRID
@@ -248,7 +248,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         ) and (
             not any(1 / OTHER < v / (claim.count * k) <= most for v in stated for k in known if k)
             and not (claim.field in COUNTS and any(agree.is_slip(v, k) for v in stated for k in known))
-            and (bare or (kind in UNTELLING and text.explain(claim)[1] != explain.OTHER_FORMAT))
+            and (bare or kind in UNTELLING)
         )  # fmt: skip
         # A column that states several wrong figures of one GPU holds what was measured, or paid, of it.
         measured = len(wrong_of[_column(claim)]) > 1
@@ -381,10 +381,14 @@ def _verdict(claim: Claim) -> Verdict:
     known = evidence_of(claim)
     silent = any(not evidence.of(i, claim.field) for i in claim.gpu_ids if not _has_no_link(i, claim.field))
     silent = silent and claim.field not in ALIKE
-    # What several GPUs have together is only what the text says it is.
-    together = (
-        claim.count > 1 and not claim.total and not _is_no_multiple(claim) and claim.field not in OF_EACH
-    )
+    # What several GPUs have together is only what the text says it is, but for a size or a power that is less
+    # than two have, and not one's. So few cores are a machine's processors', and such a rate its network's.
+    least = 0.0 if claim.field in ("memory_bytes", "power_w") else 1 / MACHINE
+    ratios = [v / k for v in numbers_of(claim.values) for k in numbers_of(k.value for k in known)]
+    no_multiple = bool(ratios) and claim.field in (*SUMMED, "power_w") and all(
+        least < ratio < 2 - APART and not alike(ratio, 1, APART) for ratio in ratios
+    )  # fmt: skip
+    together = claim.count > 1 and not (claim.total or no_multiple) and claim.field not in OF_EACH
     # A cell that names several GPUs says its value of each; in prose it may be of one of them.
     several = claim.several and claim.block < GRID
     # "Volta: GV100, 2017" is about the chip, which a Quadro is named after.
@@ -395,6 +399,11 @@ def _verdict(claim: Claim) -> Verdict:
     disputed = any(_is_disputed(claim, stated, k) for k in known for stated in claim.values)
     # Of "148 / 152 SMs" one is right: the other is of an edition that the catalog lacks.
     disputed |= len(claim.values) > 1 and any(same(claim, v, k.value) for v in claim.values for k in known)
+    # "It has 3,600 cores", of 3,584
+    round_ = claim.block < GRID and claim.field in WHOLE and agrees(replace(claim, approximate=True))
+    disputed |= round_ and all(
+        isinstance(v, Number) and v.digits <= agree.FEW and v.value >= 1000 for v in claim.values
+    )
     other = _LEAST.search(claim.stated) is not None or _is_other_rate(claim) or _is_option(claim)
     other = other or _is_stated_otherwise(claim)
     return "cannot tell" if disputed or other else "contradicts"
@@ -403,20 +412,6 @@ def _verdict(claim: Claim) -> Verdict:
 def _has_no_link(gpu_id: str, field: str) -> bool:
     """Whether a variant has no rate of a link because it has none: the V100 PCIe."""
     return field == "link_bytes_per_s" and any(k.value == "no" for k in evidence.of(gpu_id, "link"))
-
-
-def _is_no_multiple(claim: Claim) -> bool:
-    """Whether a size or a power beside several GPUs is neither one's nor that of several: less than two have.
-
-    More may be that of the machine around them.
-    """
-    known = numbers_of(k.value for k in evidence_of(claim))
-    if claim.field not in (*SUMMED, "power_w") or not known:
-        return False
-    # So few cores are those of its processors, and such a rate that of its network.
-    least = 0.0 if claim.field in ("memory_bytes", "power_w") else 1 / MACHINE
-    ratios = [v / k for v in numbers_of(claim.values) for k in known]
-    return all(least < ratio < 2 - APART and not alike(ratio, 1, APART) for ratio in ratios)
 
 
 def _is_option(claim: Claim) -> bool:
@@ -593,9 +588,14 @@ def _is_other_rate(claim: Claim) -> bool:
             for times in ((1, 2) if name in narrow else (1,))
         ]
         return not rates or any(alike(value, rate, APART) for value in values for rate in rates)
-    # What a machine of eight does is often printed beside the name of one.
-    most = _most(claim) if claim.field.startswith("peak:") else 0.0
-    machine = most and mechanism(claim) is None and any(alike(v, 8 * most, agree.ROUGH) for v in values)
+    # What a machine of eight does or draws is often printed beside the name of one.
+    sums = [8 * _most(claim)] if claim.field.startswith("peak:") else []
+    if claim.field == "power_w":
+        each = numbers_of(k.value for k in evidence_of(claim))
+        sums = [n * watts for watts in each for n in (4, 8) if n * watts > 2 * max(each)]
+    machine = (
+        sums and mechanism(claim) is None and any(alike(v, n, agree.ROUGH) for v in values for n in sums)
+    )
     return bool(machine) or any(alike(v, n * rate, VECTOR) for v in values for rate in rates for n in (1, 2))
 
 
@@ -607,7 +607,8 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
     # One figure of a neighbour may be equal by chance; two of a row are copied.
     chance = kind == explain.NEIGHBOUR and not text.of_neighbour(claim, 2)
     # So near the known value a figure of no telling kind is another edition's, or rounded twice.
-    near = EDITIONS if chance or kind in UNTELLING else VARIANTS if kind == "other variant" else 0.0
+    untelling = chance or kind in UNTELLING or kind == "wrong precision"
+    near = EDITIONS if untelling else VARIANTS if kind == "other variant" else 0.0
     # The figure of the next product was taken for this one's: also where they differ by little.
     beside = (other for i in claim.gpu_ids for other in (*agree.next_to(i), *agree.family(i)))
     of_next = any(is_copied(claim.field, claim.values, other) for other in beside)
@@ -667,7 +668,7 @@ def _finding(claim: Claim, verdict: Verdict, text: Around) -> Finding:
     best, source = _best(claim)
     if verdict == "contradicts" and _counts_bits(claim) and agrees(claim):
         kind, explanation = "unit", "right digits, in bits: a byte has eight"
-    elif verdict == "contradicts" and claim.total and not _is_no_multiple(claim):
+    elif verdict == "contradicts" and claim.total:
         kind, explanation = "wrong sum", f"{claim.count} times {best} is another sum"
     elif verdict == "contradicts":
         kind, explanation = text.name(claim)

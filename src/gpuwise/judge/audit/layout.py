@@ -130,7 +130,9 @@ def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
             at += 1
         else:
             rows, at, certain = found
-            yield Grid(tuple(rows), scope, certain)
+            table = Grid(tuple(rows), scope, certain)
+            scope = replace(scope, head=table.header)
+            yield table
 
 
 def _unnumbered(lines: Sequence[Line]) -> Sequence[Line]:
@@ -281,6 +283,12 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
             sum(any(t.kind == "gpu" for t in part) for part in typed) == 1
             and any(t.dimension not in ("bare", "other") for t in values)
         )
+        if not rows and alone and values and kind(cells[0].strip()) == "G" and (
+            len(cells) == len(scope.head) and kind(scope.head[0].text) != "G"
+            and 2 * sum(bool((of := label_of(c.text)).fields or of.unit) for c in scope.head) >= len(cells)
+        ):  # fmt: skip
+            # The table above goes on behind a line that is the title of a section.
+            rows.append(scope.head)
         if not rows and alone and values:
             # Without a header each row is a list of its own: "RTX 4090 | 24 GB | 450 W".
             return None
@@ -289,7 +297,8 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         labels = parted and named == 0 and not stated and any(kind(part) == "F" for part in cells)
         # Names right below a header are those of its columns.
         full = full or (bool(rows) and named < 2 and stated)
-        if full and (named > 1 or labels):
+        # A row may hold two names, "Titan V | GV100", where the chip is called like a card.
+        if full and ((named > 1 and not values) or labels):
             # The header of the next table.
             break
         rows.append(tuple(Cell(lines[at].line, part.strip()) for part in cells))
@@ -813,6 +822,8 @@ def kind(text: str) -> str:
         # "RTX A40": a word that the name itself does not have.
         more = len(_ASIDE.sub("", text)) - tokens[0].start * bool(_BRAND.fullmatch(text[: tokens[0].start]))
         return "G" if covered >= 0.5 * more else "V"
+    if CUES["yes"].match(text) or CUES["no"].match(text):
+        return "V"
     if all(t.kind == "field" or t.field in ("sparse", "dense") for t in tokens):
         return "F" if covered >= 0.45 * len(CUES["plain_label"].sub("", text)) else "V"
     return "V"

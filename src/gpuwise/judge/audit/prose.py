@@ -139,7 +139,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     """Every claim of a paragraph; last, what it spoke of in the end."""
     about = text.scope.about
     topic: str | None = None
-    asked, counting, cached, speed = "", "", False, ""
+    asked, counting, speed = text.scope.asked, "", ""
+    cached = asked == "l2_bytes"
     formats, named_last = list[str](), list[Token]()
     able: str | None = None
     leaked = text.scope.leaked or title_says("leaked", text.scope.title)
@@ -225,6 +226,13 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         elif about is not None and about.sure and not (about.several or named) and len(words) < 2 * NEAR:
             # "No tensor cores." below the name of a GPU.
             named = [Token(kind="gpu", start=0, end=0, text=about.text, gpu_ids=about.gpu_ids)]
+        elif not named and (family := CUES["family_leads"].match(words)) is not None:
+            # "All Hopper products support FP8": of each of that architecture.
+            kind = agree.word("architecture", family["architecture"])
+            ids = tuple(
+                s.id for s in catalog.all_gpus() if agree.word("architecture", s.architecture or "") == kind
+            )
+            named = [Token(kind="gpu", start=0, end=family.end(), text=family["architecture"], gpu_ids=ids)]
         # Of "FP8 in its tensor cores" FP8 alone.
         said_abilities = [
             (field, match) for match in NAMED.finditer(words) if (field := ability_of(match[0]))
@@ -289,8 +297,7 @@ class _Choice(Sentence):
         self.topic = topic
         # The field that the sentence before asks for.
         self.asked = ""
-        # What the sentences before counted last, and the formats and the GPUs that they named last.
-        self.counting = ""
+        # The formats and the GPUs that the sentences before named last.
         self.formats_said: list[str] = []
         self.named_last: list[Token] = []
         # Whether it or the words before it name a language model, whose size a value may be.
@@ -473,14 +480,20 @@ class _Choice(Sentence):
         # What follows the rate of a link may be another's link, too.
         linked = self.link_open or self.last.get("link_bytes_per_s", -1) > self.last.get(reading.field, -1)
         if unit and not (reading.field == "memory_bytes_per_s" and linked):
-            said = LISTED if any(1 / LIKE < ratio < LIKE for ratio in ratios(owner, reading)) else said
+            near = ratios(owner, reading)
+            # "5.3 GB/s" for 5.3 TB/s: the right digits with a wrong prefix.
+            digits = [times * ratio for times in (1e3, 1e-3) for ratio in near]
+            like = any(1 / LIKE < ratio < LIKE for ratio in near)
+            said = LISTED if like or any(evidence.alike(d, 1, agree.CLOSE) for d in digits) else said
         return _Option(owner, reading, owned, said, is_known(owner, reading))
 
     def readings(self, place: int) -> Iterator[tuple[float, Reading]]:
         """What a value or name may claim, GPU aside, with the cost of its field."""
         token = self.tokens[place]
         if token.kind == "name":
-            if token.field != "launch" or self.before("launched", token.start) or (
+            if token.field != "launch" or any(
+                self.before(cue, token.start) for cue in ("launched", "card_of_year")
+            ) or (
                 CUES["launched_behind"].match(self.text, token.end) or self.follows(place, "launch")
             ):  # fmt: skip
                 inside = cue_before(_INSIDE, self.text, token.start)
@@ -517,10 +530,17 @@ class _Choice(Sentence):
         token, dimension = self.tokens[place], self.tokens[place].measures
         before, after = self.text[: token.start], self.text[token.end :][:LEAD]
         if dimension == "usd":
-            hourly = self.hourly and token.numbers[0].value < DEAREST_HOUR
-            if token.hourly or hourly or re.match(r"\s?(?:/|per |an )\s?(?:gpu[- ])?h|\s?hourly", after):
+            # "$1.99 on demand", "Spot prices: $1.20 for the T4, $2.50 for ..."
+            of_it = self.text[: self.values[0].start] + re.split(r"[,;]|\.(?!\d)|\b(?:but|and)\b", before)[-1]
+            of_it += re.split(r"[,;.]", self.text[token.end :], maxsplit=1)[0]
+            hourly = self.hourly or CUES["hourly"].search(of_it) is not None
+            hourly = hourly and token.numbers[0].value < DEAREST_HOUR
+            other = any(CUES[cue].search(after[:10]) for cue in ("ratio", "longer"))
+            if token.hourly or (hourly and not other):
                 yield 0.0, "rent per hour"
-            elif CUES["at_launch"].search(self.around(token)) or place in self.listed:
+            elif not CUES["of_today"].search(of_it) and (
+                place in self.listed or CUES["at_launch"].search(self.around(token))
+            ):
                 yield 0.0, "launch_price_usd"
             else:
                 yield LISTED, "price"
@@ -530,14 +550,13 @@ class _Choice(Sentence):
             return
         if token.dimension == "bare":
             own = self.own(place)
-            said = self.before("year_leads", token.start)
+            said, dated = (self.before(cue, token.start) for cue in ("year_leads", "card_of_year"))
             held = next((t for t in reversed(self.tokens[:place]) if t.kind == "gpu"), None)
             named = held and CUES["year_behind"].fullmatch(self.text, held.end, token.start)
             after_it = CUES["year_of"].match(self.text, token.end)
             many = token.numbers[0].value >= FIELDS["cuda_cores"].low or re.fullmatch(
                 r"\d{1,2}\.\d{3}", token.text
             )
-            parted = not re.search(r"\d $", before[-LEAD:]) or self.tokens[place - 1].end == token.start - 1
             if own in COUNTS and not self.is_of_part(place):
                 yield 0.0, own
             elif own and own[:5] == "peak:" and self.rates and token.numbers[0].digits > 1:
@@ -555,6 +574,7 @@ class _Choice(Sentence):
             elif re.fullmatch(r"20[0-3]\d", token.text) and (
                 (named and (named["own"] or after[:1] in (")", ",")))
                 or after_it
+                or dated
                 or (said and (self.before("launched", token.start) or self.follows(place, "launch")))
             ):
                 yield 0.0, "launch"
@@ -564,17 +584,8 @@ class _Choice(Sentence):
             ):  # fmt: skip
                 yield LISTED, "compute_capability"
             elif own is None and (many or token.start in self.ordered) and (counted := self.counted(place)):
+                # "The MI50 has 3,840 stream processors, the MI60 4,096."
                 yield LISTED, counted
-            elif own is None and many and parted and not (
-                re.fullmatch(r"20[0-3]\d", token.text)
-                or re.match(r"\s?(?!(?:and|with|at|but|of|for|on|in)\b)\w", after)
-            ):  # fmt: skip
-                # "A MI50 has 3,840 stream processors, a MI60 4,096."
-                yield from (
-                    (LISTED, f) for f in ("cuda_cores", "stream_processors")
-                    if self.follows(place, f)
-                    or (f == self.counting and self.has(place) and re.match(r"[.,;)]|$", after))
-                )  # fmt: skip
             return
         if dimension == "bytes" and self.unified and re.match(r" (?:unified )?RAM\b", after):
             # "It supports up to 128 GB RAM"
@@ -927,6 +938,9 @@ class _Choice(Sentence):
         # A list may name the chip of another one: "The K80? Two GK210 chips with 12 GB each".
         vouched = field != "chip" and self.is_vouched(place, owner)
         goes_on = vouched or self.gpus or self.goes_on or CUES["about_it"].match(self.text)
+        if owner is self.about and not own and CUES["relative_leads"].match(self.text):
+            # "The successor got 4,915 cores"
+            return False
         if owner is self.about and not goes_on:
             # "From a 4090 the 5090 is a step. 16,384 cores are enough": of another one that was named;
             # "The successor has 24 GB": or that is near it in the range.
@@ -1062,6 +1076,11 @@ FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
     "a question": lambda s, v: s.text.endswith("?"),
     "a table without its cells": lambda s, v: s.telegram,
     "unnamed field": lambda s, v: s.own(v.place) is None,
+    "rated": lambda s, v: v.place in s.listed or s.own(v.place) == v.field or s.before(
+        "built_for", v.token.start) or CUES["built_for_behind"].match(s.text, v.token.end) or (
+            s.gpus and not CUES["set_so"].search(s.text, v.token.end, v.token.end + LEAD)
+            if s.before("leads", v.token.start) else any(
+                g.start - v.token.end < 2 for g in s.gpus if g.start >= v.token.end)),
     "language model": lambda s, v: s.of_model and v.token.approximate,
     "chip leads": lambda s, v: s.chip_leads(v.token) and not s.owned[v.place][0].die,
     "another form": lambda s, v: (said := s.form_of(v.token)) is not None and not any(

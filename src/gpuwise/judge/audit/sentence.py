@@ -49,10 +49,12 @@ class Sentence:
 
     def __init__(self, text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subject]) -> None:
         self.text, self.about = text, about
+        # What the sentences before counted last.
+        self.counting = ""
         self.marks = scope.marks
         self.heard: dict[str, re.Match[str] | None] = {}
         self.own_fields: dict[int, str | None] = {}
-        self.tokens, self.ordered = in_order(text, typed(text, about, scope, rivals), about)
+        self.tokens, self.ordered = in_order(text, typed(text, about, scope, rivals), about, scope.pair)
         # By the start of a figure whether it became the next one, or is the least of a range.
         alike = ((a, b) for a, b in pairwise(self.tokens) if a.dimension == b.dimension != "")
         self.changed = {a.start: became(text, a, b) for a, b in alike}
@@ -297,11 +299,16 @@ class Sentence:
 
     @cached_property
     def of_both(self) -> list[tuple[Token, Token]]:
-        """The pairs of GPUs of which what follows is said of both: "Both the A40 and the L40 have 48 GB"."""
+        """The pairs of GPUs of which what follows is said of both: "Both the A40 and the L40 have 48 GB",
+        "A40 and L40: 48 GB"."""
+        label = len(self.gpus) == 2 and re.match(r"\W{0,3}$", self.text[: self.gpus[0].start])
         return [
             (one, two) for one, two in pairwise(self.gpus)
             if CUES["list"].fullmatch(self.text, one.end, two.start)
-            and (self.before("both_before", one.start) or CUES["both_behind"].match(self.text, two.end))
+            and (
+                self.before("both_before", one.start) or CUES["both_behind"].match(self.text, two.end)
+                or (label and self.text[two.end : two.end + 2] == ": ")
+            )
         ]  # fmt: skip
 
     def counted(self, place: int) -> str | None:
@@ -309,7 +316,7 @@ class Sentence:
         1660 and 1,536 for the 1660 Ti"."""
         token = self.tokens[place]
         gpu = next((g for g in self.gpus if g.start >= token.end), None)
-        said = next((t.field for t in reversed(self.tokens[:place]) if t.kind == "field"), "")
+        said = next((t.field for t in reversed(self.tokens[:place]) if t.kind == "field"), self.counting)
         bound = gpu is not None and gpu.start - token.end < TELEGRAM * 2 and (
             CUES["binds"].search(self.between(token.end, gpu.start)) is not None
         )  # fmt: skip
@@ -317,7 +324,8 @@ class Sentence:
         before = self.tokens[place - 1] if place else token
         gap = self.text[before.end : token.start]
         bound |= token.start in self.ordered
-        bound |= before.kind == "gpu" and len(gap) < NEAR / 2 and not set(",.;:()") & set(gap)
+        alone = CUES["clause_goes_on"].match(self.text, token.end) is not None
+        bound |= before.kind == "gpu" and len(gap) < NEAR / 2 and not set(",.;:()") & set(gap) and alone
         return said if said in WHOLE and bound else None
 
     def has(self, place: int) -> bool:
@@ -352,7 +360,10 @@ class Sentence:
             # "Two T4 each hold 32 GB" may count either.
             return False
         part = CUES["each_after"].match(self.text, token.end) or CUES["of_a_part"].match(self.text, token.end)
-        return bool(self.before("each", token.start) or part)
+        each = self.before("each", token.start)
+        # "The L40 and the L40S each have 142 SMs"
+        of_both = each is not None and any(each.start() == two.end + 1 for _, two in self.of_both)
+        return bool(part or (each and not of_both))
 
     def is_others(self, place: int) -> bool:
         """Whether a size is what something needs, or a sum or a difference of no GPUs before it."""
@@ -365,7 +376,11 @@ class Sentence:
         last = next((n for n in range(place - 1, -1, -1) if self.tokens[n].kind in ("gpu", "value")), None)
         gap = self.text[self.tokens[last].end : token.start] if last is not None else ""
         goes_on = last is not None and CUES["needs_both"].fullmatch(gap) and self.is_others(last)
-        return bool(version or goes_on or self.before("others_before", token.start))
+        # "It swaps the 80 GB for 141 GB of HBM3e": what is needed has no type.
+        typed = self.text.endswith("for ", 0, token.start) and any(
+            t.field == "memory_type" and t.start - token.end < TELEGRAM for t in self.tokens[place + 1 :][:1]
+        )
+        return bool(version or goes_on or (not typed and self.before("others_before", token.start)))
 
     def is_summed(self, place: int) -> bool:
         """Whether the words around a value say that it is the sum over the GPUs before it."""
@@ -469,6 +484,10 @@ class Sentence:
         ):  # fmt: skip
             # "The former has 80 GB." still leaves both to speak of.
             return self.about
+        plain = scan(CUES["aside_of"].sub("", self.text)) if self.about and self.gpus else self.gpus
+        if self.gpus and all(t.kind != "gpu" for t in plain):
+            # "FP4 for inference (MI300X: no FP4)"
+            return self.about
         if not self.gpus:
             return replace(self.about, sure=False) if self.about and self.numbered is not None else self.about
         if self.says("another_version") and (of := subject(self.gpus)):
@@ -493,9 +512,10 @@ class Sentence:
             return main
         if first.start < NEAR and first.start not in self.compared:
             # "A and B", "A has it; B does not": "it" may be either.
-            listed = CUES["list"].fullmatch(self.text, first.end, self.gpus[1].start) or re.search(
-                r";|\b(?:while|whereas)\b", self.text[first.end : self.gpus[-1].start]
-            )
+            cues = ("list",) if any(t.dimension != "bare" for t in self.values) else ("list", "versus")
+            listed = any(
+                CUES[cue].fullmatch(self.text, first.end, self.gpus[1].start) for cue in cues
+            ) or re.search(r";|\b(?:while|whereas)\b", self.text[first.end : self.gpus[-1].start])
             one = None if listed else subject([first])
             return replace(one, sure=alone) if one else everyone
         return everyone

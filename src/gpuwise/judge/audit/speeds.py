@@ -225,7 +225,9 @@ def _of_tokens(claim: Claim) -> Finding:
         for name in ("memory_bytes_per_s", "memory_bytes")
     )
     if alone and min(rates) and min(rooms):
-        bandwidth, room = max(rates) * claim.count, max(rooms) * claim.count
+        shared = claim.count == 1 and claim.context and CUES["shared"].search(claim.context[0])
+        count = IN_MACHINE if shared else claim.count
+        bandwidth, room = max(rates) * count, max(rooms) * count
         # A file that is far too small for the format of the column is another one's.
         files = [size for size in files if not formats[0] or size > SAME_FORMAT * weights * stored]
         size = min(files, default=weights * stored)
@@ -326,19 +328,24 @@ def judge_rents(claims: Sequence[Claim], today: date) -> Iterator[Finding]:
     quotes = (
         o for o in prices.offers(today=today) if o.per_hour and o.currency == "USD" and prices.is_quote(o)
     )
-    offers = [o for o in prices.newest(list(quotes)) if not prices.is_stale(o, today)]
-    known = {ids: [o for o in offers if set(ids) & set(o.gpu_ids)] for ids in {c.gpu_ids for c in claims}}
+    every = list(quotes)
+    offers = [o for o in prices.newest(every) if not prices.is_stale(o, today)]
     for claim in claims:
         text = " | ".join(claim.context)[:NEAR]
-        mine = known[claim.gpu_ids]
+        mine, ever = ([o for o in of if {*claim.gpu_ids} & {*o.gpu_ids}] for of in (offers, every))
         words = set(re.findall(r"[a-z0-9]+", text.casefold()))
         named = [o for o in mine if o.provider.casefold().split(".")[0].split()[0] in words]
         used = named or (mine if len(mine) >= FEWEST else [])
         verdict, best, explanation = _rent(claim, text, used, today.year)
         newest = max((offer.seen_on for offer in used), default="")
+        # What nobody ever asked is no price of long ago.
+        once = [o.per_gpu for o in ever] or [0.0]
+        asked = [v.value / claim.count for v in claim.values if isinstance(v, Number)]
+        stale = min(once) / HALF <= max(asked) and min(asked) <= HALF * max(once)
+        kind: Kind = "stale price" if stale else "wrong value"
         yield Finding(
             lines=(claim.line,), gpu=claim.gpu, field=RENT, stated=claim.stated, verdict=verdict,
-            kind="stale price" if verdict == "contradicts" else None, best=best, explanation=explanation,
+            kind=kind if verdict == "contradicts" else None, best=best, explanation=explanation,
             source=f"{len(used)} offers, newest of {newest}" if used else "",
         )  # fmt: skip
 

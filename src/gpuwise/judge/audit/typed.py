@@ -12,8 +12,10 @@ from dataclasses import replace
 from itertools import islice, pairwise
 
 from gpuwise.facts import catalog
+from gpuwise.judge.audit import evidence
+from gpuwise.judge.audit.cells import OF_UNIT
 from gpuwise.judge.audit.grid import Scope, Subject, subject, subject_of, variant
-from gpuwise.judge.audit.words import CUES, NAMES, RATHER, Token, count_of, cue_before, scan, unit_of
+from gpuwise.judge.audit.words import CUES, NAMES, RATHER, Token, count_of, cue_before, scan, united
 
 # Characters of words for each value below which a line is a table without its line ends.
 TELEGRAM = 9
@@ -21,10 +23,22 @@ TELEGRAM = 9
 PRONOUNS = 8
 # Typed words of a sentence that is looked at so closely.
 MOST = 400
+# Dimensions of values whose unit another one may share, and how many times as large that one is at most.
+UNITED, LIKELY = frozenset({"w", "bytes", "bytes/s", "op/s", "hz", "bit", "usd"}), 8
 BRANDS: Mapping[str, str] = NAMES["brands"]
 _VERSUS = ("vs", "vs.", "versus")
 # The number that ends the name of a card.
 _CARD = re.compile(r"(?<=\s)\d{4}$")
+# Who says it when, in a chat, and the number of a card.
+_LINE_OF_CARD = re.compile(
+    r"\W{0,3}(?:\[?\d{1,2}:\d\d(?::\d\d)?\]? )?(?P<who><?[a-z][\w.-]{0,15}>?: ?)?(?:(?:the|or|and|so) )?"
+    r"(?P<card>\d{4})(?=\s?(?:[.,:?]|[-\u2013\u2014] |$)| with )"
+)
+# Between the values of two GPUs.
+_JOINED = re.compile(r"\s?(?:,|/|and|or|,\s?and|vs\.?|versus|against|[\u3068\u548c\u5bf9\u3001])\s?")
+_OF_LINE = re.compile(r"(?:[RG]TX|RX) \d{4}")
+# A chip that gave its name to a card, too.
+_CHIP_CARD = re.compile(r"G[PV]100")
 _BASE = re.compile(r"GTX (\d{4})(?= (?:Ti|SUPER)\b)")
 
 
@@ -52,8 +66,8 @@ def _numbered(
     numbers = {match[0]: ids for name, ids in named if (match := _CARD.search(name)) is not None}
     called = {
         m.span(m.lastgroup or 0): ids for m in CUES["short_name"].finditer(text)
-        if (ids := short.get((m["name"] or m["its"]).lower()))
-    } if short else {}  # fmt: skip
+        if (ids := short.get((m["name"] or m["its"]).lower()) or _sister(m, tokens, about))
+    }  # fmt: skip
     for (start, end), ids in called.items():
         if not any(t.kind == "gpu" and t.start < end and start < t.end for t in tokens):
             yield Token(kind="gpu", start=start, end=end, text=catalog.get(ids[0]).name, gpu_ids=ids)
@@ -65,8 +79,34 @@ def _numbered(
         if token.dimension == "bare" and token.text in numbers and not counts:
             ids = numbers[token.text]
             yield Token(kind="gpu", start=token.start, end=token.end, text=token.text, gpu_ids=ids)
+        elif ids := _card_of(text, tokens, place):
+            name = catalog.get(ids[0]).name
+            yield Token(kind="gpu", start=token.start, end=token.end, text=name, gpu_ids=ids)
         else:
             yield token
+
+
+def _card_of(text: str, tokens: Sequence[Token], place: int) -> tuple[str, ...]:
+    """The card that a line names by its number alone, as a sentence of its own or before what the catalog
+    has of it: "me: 3080. 10 GB", "her: 3070 with 8 GB"."""
+    token, card = tokens[place], _LINE_OF_CARD.match(text)
+    if token.dimension != "bare" or card is None or card.span("card") != (token.start, token.end):
+        return ()
+    ids = next((one.gpu_ids for one in catalog.mentions(token.text, loose=True)), ())
+    stated = [(OF_UNIT[t.measures], n) for t in tokens[place:] if t.measures in OF_UNIT for n in t.numbers]
+    alone = card["who"] and not text[token.end :].strip(" .?!,:")
+    return ids if alone or any(evidence.supports(i, field, n) for i in ids for field, n in stated) else ()
+
+
+def _sister(match: re.Match[str], tokens: Sequence[Token], about: Subject | None) -> tuple[str, ...]:
+    """The card that its suffix alone names beside another one of its number: behind an RTX 4070 "the Ti"."""
+    before = [t.gpu_ids for t in tokens if t.kind == "gpu" and t.end <= match.start()]
+    ids = before[-1] if before else about.gpu_ids if about is not None and not about.several else ()
+    base = _OF_LINE.search(catalog.get(ids[0]).name) if ids and match["name"] else None
+    if base is None or match["name"][0].isdigit() or match["name"] == "super":
+        return ()
+    named = catalog.mentions(f"{base[0]} {match['name']}")
+    return named[0].gpu_ids if named and named[0].end > len(base[0]) else ()
 
 
 def _of_brand(text: str, tokens: Sequence[Token], rivals: Sequence[Subject]) -> Iterator[Token]:
@@ -147,7 +187,34 @@ def typed(text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subje
         if last is not None and not last.several:
             start, end, ids, number = match.start(), match.end(1), last.gpu_ids, count_of(match[1])
             tokens.append(Token(kind="gpu", start=start, end=end, text=last.text, gpu_ids=ids, count=number))
-    return tuple(sorted(tokens, key=lambda token: token.start))
+    tokens.sort(key=lambda token: token.start)
+    for place, token in enumerate(tokens):
+        its = {*spoken, *(i for t in tokens[:place] for i in t.gpu_ids)}.difference(token.gpu_ids)
+        if _CHIP_CARD.fullmatch(token.text) and any(catalog.get(i).text("chip") == token.text for i in its):
+            # "The Titan V: GV100, 12 GB"
+            tokens[place] = replace(token, kind="name", field="chip", name=token.text, gpu_ids=())
+        else:
+            tokens[place] = _in_same_unit(text, tokens, place)
+    return tuple(tokens)
+
+
+def _in_same_unit(text: str, tokens: Sequence[Token], place: int) -> Token:
+    """A word, with the unit of the value before where it is the bare one of another GPU: "The T4 draws 70 W,
+    the L4 72", "70 W for the T4 and 72 for the L4"."""
+    token, gpu, follows = tokens[place], tokens[place - 1], tokens[min(place + 1, len(tokens) - 1)]
+    before = (t for t in reversed(tokens[:place]) if t.dimension not in ("", "bare"))
+    first = next(before, token)
+    if token.dimension != "bare" or first.dimension not in UNITED or (
+        re.fullmatch(r"20[0-3]\d", token.text) or len(first.numbers) > 1
+    ):  # fmt: skip
+        return token
+    has = gpu.kind == "gpu" and CUES["has"].fullmatch(text, gpu.end, token.start)
+    bound = follows.kind == "gpu" and CUES["binds"].fullmatch(text, token.end, follows.start)
+    if not (bound or (has and CUES["clause_goes_on"].match(text, token.end))):
+        return token
+    one = united(token, first)
+    likely = 1 / LIKELY < one.numbers[0].value / (first.numbers[0].value or 1.0) < LIKELY
+    return one if likely else token
 
 
 def _laptop(gpu: Token) -> tuple[str, ...]:
@@ -175,7 +242,7 @@ def _beside(text: str, tokens: Sequence[Token], about: Subject | None) -> Iterat
 
 
 def in_order(
-    text: str, tokens: Sequence[Token], about: Subject | None
+    text: str, tokens: Sequence[Token], about: Subject | None, pair: Sequence[Subject] = ()
 ) -> tuple[tuple[Token, ...], dict[int, Token]]:
     """The words with each value of an ordered list apart, and by the start of such a value its GPU:
     "The T4 and the L4 have 16 and 24 GB respectively", "T4/L4: 16/24 GB"."""
@@ -183,7 +250,32 @@ def in_order(
     values = [t for t in tokens if t.kind == "value" and t.numbers]
     said = CUES["respectively"].search(text) is not None
     # "Their bandwidths are 300 and 320 GB/s, respectively": two GPUs named earlier, as if before the text.
-    two = about.two if said and about is not None and not gpus else ()
+    two = () if gpus else about.two if about is not None and about.several else pair if len(pair) == 2 else ()
+    named: Sequence[Subject | Token] = two or (
+        gpus if len(gpus) == 2 and all(t.start > gpus[1].end for t in values) else ()
+    )
+    # So are "The memory is 16 and 24 GB, the power 70 and 72 W", where the catalog has most of it.
+    parts: list[Token] = []
+    for value in values:
+        # Each number of "16/24 GB" by itself.
+        written = [*re.finditer(r"\d[\d.,]*", value.text)] if len(value.numbers) > 1 else []
+        parts += [value] if len(written) != len(value.numbers) else []
+        for match, number in zip(written, value.numbers, strict=False):
+            said_so = value.text[match.start() :] if match is written[-1] else match[0]
+            start, end = value.start + match.start(), value.start + match.start() + len(said_so)
+            one = replace(value, start=start, end=end, text=said_so, numbers=(number,), is_range=False)
+            parts += [one] if len(written) == len(value.numbers) else []
+    pairs = [*zip(parts[::2], parts[1::2], strict=False)] if len(named) == 2 and not said else []
+    known = [
+        any(evidence.supports(i, OF_UNIT[b.measures], n) for i in one.gpu_ids)
+        for a, b in pairs if b.measures in OF_UNIT
+        for t, one in zip((a, b), named, strict=True)
+        for n in united(t, b).numbers
+    ]  # fmt: skip
+    paired = len(known) < 2 * sum(known) and len(parts) == 2 * len(pairs) and all(
+        a.dimension in ("bare", b.dimension) and _JOINED.fullmatch(text, a.end, b.start) for a, b in pairs
+    )  # fmt: skip
+    two = two if said or paired else ()
     for at, mine in enumerate(two, -2):
         gpus.append(Token(kind="gpu", start=at, end=at, text=mine.text, gpu_ids=mine.gpu_ids))
     gaps = [text[a.end : b.start].strip() for a, b in pairwise(gpus)]
@@ -193,33 +285,16 @@ def in_order(
         two or gap in _VERSUS or CUES["list"].fullmatch(text, a.end, b.start)
         for gap, (a, b) in zip(gaps, pairwise(gpus), strict=True)
     )
-    if not listed or len(tokens) > MOST // 5 or not (slashed or said):
+    if not listed or len(tokens) > MOST // 5 or not (slashed or said or paired):
         return tuple(tokens), dict(_beside(text, tokens, about))
-    parts: list[Token] = []
-    for value in values:
-        written = list(re.finditer(r"\d[\d.,]*", value.text)) if len(value.numbers) > 1 else []
-        ends = [value.start + match.end() for match in written[:-1]]
-        if len(written) != len(value.numbers):
-            parts.append(value)
-            continue
-        for match, number, end in zip(written, value.numbers, [*ends, value.end], strict=True):
-            start = value.start + match.start()
-            one = replace(value, start=start, end=end, text=text[start:end], numbers=(number,))
-            parts.append(replace(one, is_range=False))
     owned: dict[int, Token] = {}
     for at in range(len(parts) - len(gpus) + 1):
         run = parts[at : at + len(gpus)]
-        joined = all(
-            re.fullmatch(r"\s?(?:,|/|and|or|,\s?and|vs\.?|versus)\s?", text[a.end : b.start])
-            for a, b in pairwise(run)
-        )
-        dimension = run[-1].dimension
-        if joined and (dimension != "bare" or said) and {t.dimension for t in run} <= {"bare", dimension}:
-            unit = unit_of(run[-1])
+        last = run[-1].dimension
+        if (last != "bare" or said or paired) and {t.dimension for t in run} <= {"bare", last} and all(
+            _JOINED.fullmatch(text, a.end, b.start) for a, b in pairwise(run)
+        ):  # fmt: skip
             for n, (value, gpu) in enumerate(zip(run, gpus, strict=True), at):
-                owned[value.start] = gpu
-                if value.dimension == "bare":
-                    numbers = tuple(replace(number, value=number.value * unit) for number in value.numbers)
-                    parts[n] = replace(value, dimension=dimension, numbers=numbers)
+                owned[value.start], parts[n] = gpu, united(value, run[-1])
     others = [t for t in tokens if t not in values]
     return tuple(sorted([*others, *parts], key=lambda t: t.start)) if owned else tuple(tokens), owned

@@ -240,7 +240,7 @@ def _typed(first: str) -> re.Pattern[str]:
 
 _COUNT = re.compile(
     r"(?<![\w.,])(\d{1,3}(?:,\d{3})?)\s?(?:[x\u00d7]\s?|\u00d7 |[\u5361\u5f20\u5f35\u5757\u584a\u679a]\s?)$"
-    rf"|(?<![\w.])(2|4|8|16|{'|'.join(COUNTED)})(?:-way)?(?:\s|-)$"
+    rf"|(?<![\w.])(2|4|8|16|{'|'.join(COUNTED)})(?:-way)?(?:\s|-)(?:(?:used|new|old|identical|passive) )?$"
     r"|\b(?:with|of|has|have|holds?|own|are)\s(\d{1,3}(?:,\d{3})?)\s$",
     re.I,
 )
@@ -307,14 +307,10 @@ def scan(text: str) -> tuple[Token, ...]:
             CUES["changed_to"].fullmatch(text, one.end, two.start)
         )
         joins = joins or changes
-        if two.dimension == "bare" and changes and one.dimension not in ("", "bare", "other"):
+        if changes and not mark:
             # "From 256 bits to 192"
-            numbers = tuple(replace(n, value=n.value * unit_of(one)) for n in two.numbers)
-            found[place] = two = replace(two, dimension=one.dimension, numbers=numbers)
-        if one.dimension == "bare" and joins and two.dimension not in ("", "bare", "other"):
-            unit = unit_of(two)
-            numbers = tuple(replace(n, value=n.value * unit) for n in one.numbers)
-            found[place - 1] = replace(one, dimension=two.dimension, numbers=numbers)
+            found[place] = two = united(two, one)
+        found[place - 1] = united(one, two) if joins else one
     return tuple(
         # "35 W to 115 W (+15-25 W Dynamic Boost)": what is added is none of its own.
         replace(token, dimension="other")
@@ -401,7 +397,7 @@ def _value(match: re.Match[str], text: str) -> Token:
         dimension="other" if match["per"] or pin or bound else "usd" if match["money"] else dimension,
         numbers=(number,),
         count=int(match["times"][0]) if match["times"] else 1,
-        approximate=cue_before("about", text, match.start()) is not None,
+        approximate=bool(cue_before("about", text, match.start()) or CUES["so"].match(text, match.end())),
         at_most=cue_before("up_to", text, match.start()) is not None,
         hourly=match["hourly"] is not None,
     )  # fmt: skip
@@ -437,6 +433,15 @@ def unit_of(token: Token) -> float:
     return token.numbers[0].value / (number_of(written[0] if written else "1").value or 1.0)
 
 
+def united(value: Token, other: Token) -> Token:
+    """A value with the unit of another one, where it has none itself."""
+    if value.dimension != "bare" or other.dimension in ("", "bare", "other"):
+        return value
+    unit = unit_of(other)
+    numbers = tuple(replace(number, value=number.value * unit) for number in value.numbers)
+    return replace(value, dimension=other.dimension, numbers=numbers)
+
+
 def _joined(text: str, tokens: list[Token]) -> Iterator[Token]:
     """Two values with one unit between them are one: "40/80 GB", "$1.50-$3.00", "2x8000"."""
     last: Token | None = None
@@ -449,8 +454,12 @@ def _joined(text: str, tokens: list[Token]) -> Iterator[Token]:
                 _BETWEEN if last.dimension != "bare" or token.dimension != "bytes" or not alone else _SIZES
             )
             between = None if became(text, last, token) else joins.fullmatch(text, last.end, token.start)
-            if between and token.dimension == "bytes" and "." in last.text and between[0].strip() == "and":
-                # "With compute capability 8.9 and 24 GB"
+            if between and (
+                (token.dimension == "bytes" and "." in last.text and between[0].strip() == "and")
+                or (last.dimension == "bare" != token.dimension and between["range"] and " " in between[0]
+                    and last.numbers[-1].value * unit_of(token) > token.numbers[0].value)
+            ):  # fmt: skip
+                # "With compute capability 8.9 and 24 GB", "3090 - 24 GB"
                 between = None
         if last is None or between is None or re.fullmatch(r"20[0-3]\d", last.text):
             if last is not None:

@@ -29,8 +29,6 @@ from gpuwise.predictor.card import MODULES
 LITTLE = 0.1
 # Share by which the work of two differs that is said beside what they cost.
 WORK_APART = 0.1
-# A rent that is shorter is decided by how it is billed.
-SHORT_S = 900.0
 # The note where the question names no model.
 LARGEST = "no model was named: {}, the largest of the usual ones that the limits hold"
 
@@ -75,7 +73,9 @@ def limits(need: Need) -> Iterator[str]:
 def taken_as_asked(need: Need, item: str, *work: str) -> str:
     """The amount of work and the limits of a need, and how words of its question were read; behind what is
     said of the work."""
-    amount = [f"{brief(need.items)} {item}s{often(need) if need.period_s else ''}"] if need.items else []
+    answers = item == "token" and need.mode == "infer" and not (need.reads or need.title)
+    of = (often(need) if need.period_s else "") + " written, prompts not counted" * answers
+    amount = [f"{brief(need.items)} {item}s{of}"] if need.items else []
     taken = "; ".join(dict.fromkeys((*work, *amount, *limits(need), *need.notes)))
     return f"Taken as asked: {taken}" if taken else ""
 
@@ -186,8 +186,8 @@ def plainly(found: Recommendation) -> str:
     ratio = f", {significant(first.speedup or 0.0)} times what you have" * faster
     does = f"{take}: {what_it_does(found.need, first, found.item)}{ratio}."
     once = found.need.period_s is None and first.way in RENTS
-    if once and first.time_s and first.price_usd and first.time_s.value < SHORT_S:
-        does += f" Starting takes minutes, and many bill a whole hour: {usd(first.price_usd.value)}."
+    if once and first.time_s and first.price_usd and first.time_s.value < 3600 * priced.LEAST_PAID_H:
+        does += " An hour is paid for at the least: to start it, and to fetch weights and data."
     if first.way == "spot":
         sure = next((o for o in found.options if o.way in {*RENTS} - {"spot"}), None)
         instead = f"; what is not: {phrases.offered_as(sure)}" if sure else ""
@@ -241,6 +241,7 @@ def _buy(found: Recommendation, price: Interval) -> str:
     around += f", {usd(first.outlay_usd)} in all for {need.users}" if need.users > 1 else ""
     days = (prices.day(found.made_on) - prices.day(first.seen_on)).days if first.stale else 0
     sold = f"{fit.SOLD[first.way]}, {dated(first)}{f', {days // 30} months old' if days else ''}"
+    sold += ": a new one may cost more" * (need.sold == ("new",) and first.way == "street")
     return f"{_got(need, first, 'Buy')}{each} at {phrases.about(need, price)} ({sold}){around}"
 
 
@@ -326,7 +327,7 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
         first.way == "unpriced" and first.power_w and catalog.get(first.gpu_id).text("form") not in COMPUTERS
     ):
         cooling = cooled(catalog.get(first.gpu_id))
-        said.append(f"{first.power_w:g} W: {phrases.fed_by(first)}" + f"; {cooling}" * bool(cooling))
+        said.append(f"{first.power_w:g} W: {phrases.fed_by(need, first)}" + f"; {cooling}" * bool(cooling))
     allowed = need.outlet_w or need.power_w
     if allowed and first.power_w and catalog.get(first.gpu_id).text("form") in COMPUTERS:
         said.append(f"{first.power_w:g} W at most, of {allowed:.0f} W allowed")
@@ -398,11 +399,11 @@ def setup(need: Need, bought: Option) -> str:
     parts = [
         f"{phrases.sum_of(need, bought.outlay_usd)} in all, "
         + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
-        f"{bought.power_w:g} W: {phrases.fed_by(bought)}" if bought.power_w else "",
+        f"{bought.power_w:g} W: {phrases.fed_by(need, bought)}" if bought.power_w else "",
         f"{slots * bought.count:g} slot{'s' * (slots * bought.count != 1)}" if slots else "",
         cooled(spec, served=bought.host_usd > 0 and "server" in host),
         "no CUDA after 12" if old else "",
-        f"{usd(energy)} of electricity a month" if bought.power_w else "",
+        f"{usd(energy)} of electricity a month ({usd(12 * energy)} a year)" if bought.power_w else "",
         f"worth {left} after {a.owned_for}",
     ]  # fmt: skip
     return "; ".join(part for part in parts if part)

@@ -21,7 +21,7 @@ from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.amounts import NUMBERS, RULES, USUAL, P
 from gpuwise.judge.choose.asked_work import FP64, Worked
 from gpuwise.judge.choose.candidates import FEW, least_host_usd
-from gpuwise.judge.choose.fit import HOST_PEAK_W, SUPPLY, made_for_fp64
+from gpuwise.judge.choose.fit import LEAST_HOST_W, SUPPLIED, made_for_fp64
 from gpuwise.judge.choose.need import ALIASES, DIFFUSION, Purpose, is_model, presets
 from gpuwise.judge.choose.wording import amount_of, number_of, sellers, span_seconds
 from gpuwise.model import units
@@ -110,6 +110,8 @@ class _Reader(Worked):
             if found and goal and len(self.sets) + bool(self.have) > (goal == "speed"):
                 self.usual |= {"goal": goal} if goal == "speed" else {}  # Which of them is faster
                 self.ignore("" if goal == "speed" else found[0])
+            elif found and goal == "the others" and self.said(r"\b(?:gpus?|(?:pc|desktop|workstation)s?)\b"):
+                self.ignore(found[0])
             elif found:
                 raise InputError(f"'{found[0]}': {problem}", hint=hint)
         self._read_machines()
@@ -359,6 +361,9 @@ class _Reader(Worked):
         at_once = self.take(P.at_once) or (part and part[2])  # "5 % active"
         if not (self.at_once > 1 or at_once) and (users > USUAL.crowd or not self.callers):
             self.members = users
+        elif self.copies > 1:
+            self.fields["users"] = -(-users // self.copies)
+            self.notes.append(f"{said[0].strip()}: {self.fields['users']} on each machine")
         again = re.match(rf"{P.period}(?P<period>{P.periods})", self.plain[said.end() :])
         counted = [e for e in self.found if e.kind in ("text", "image", "sequence", "part")]
         if again and not any(each.period for each in counted):
@@ -387,7 +392,7 @@ class _Reader(Worked):
             fields["most_commitment_h"] = units.parse_seconds(f"{number_of(term[1])}{term[2]}") / 3600
         # Words of everyday English are providers only behind "on" or "at", or beside another one.
         beside = rf"\b({P.common})(?=(?:,|,? (?:or|vs\.?|versus|and)|/) ?(?:{sellers()}|{P.common})\b)"
-        seller, providers = rf"({sellers()})\b|\b(?:on|at|via|from) ({P.common})\b|{beside}", list[str]()
+        seller, providers = rf"({sellers()})\b|\b(?:{P.before_seller}) ({P.common})\b|{beside}", list[str]()
         near = rf"(?:,|\b(?:or|vs|versus|and)\b|/) ?({P.common})\b"
         for pattern in (rf"\b(?:(?:on|at|from|via|by) )?(?:{seller})(?: only)?", near):
             while (providers or pattern != near) and (name := self.first(pattern, again=False)):
@@ -495,7 +500,9 @@ class _Reader(Worked):
         if used and ((new and not self.said(P.either_condition)) or denied):
             raise InputError("used and new at once", hint="leave one of them out")
         # "A used 3090 or a new 5070"
+        kinds = {bool(re.search(P.used, self.plain[max(0, s - 9) : end])) for *_, s, end in self.places}
         both = used and bool((self.sets and self.said(r"\bnew\b")) or self.said(P.either_condition))
+        both |= used and len(kinds) > 1 and len(self.sets) > 1
         if (used or new or denied) and not both:
             fields["sold"] = ("used", "street") if used else ("new",)
         self.notes += ["with a warranty: new ones"] if any("warranty" in words for words in new) else []
@@ -537,7 +544,7 @@ class _Reader(Worked):
             fields |= {"asks": "faster", "goal": "speed"}
             return
         number = self.said(r"\bhow (?:long|much|many)\b")  # Asked of a number, not whether
-        if "able" in asks and len(self.sets) > 1 and not (self.have or number):
+        if "able" in asks and len(self.sets) > 1 and not (self.have or self.quotes or number):
             fields["asks"] = "able"  # "Is A enough, or should I take B": of the first
         if asks[:1] == ["largest"] and (self.sets or self.have or "memory_gb" in fields):
             fields |= {"asks": "largest", "keep": bool(self.have), "unproven": bool(self.sets)}
@@ -587,8 +594,8 @@ class _Reader(Worked):
             supplied = re.search("psu|supply", near if limits[1:] else self.plain)
             if (supplied and not of_cards) or there:
                 limit, supply = "power_w", value
-                value = max(USUAL.slot_w, value / SUPPLY - HOST_PEAK_W)
-                self.notes.append(f"a supply of {supply:g} W has {value:.0f} W for cards, as makers advise")
+                value = max(USUAL.slot_w, value - LEAST_HOST_W)
+                self.notes.append(SUPPLIED.format(supply, value))
                 if not (self.sets or self.said(P.in_server)) and supply <= USUAL.most_at_home_w:
                     fields.setdefault("at_home", True)  # A PC, whose fans cool no server's card
             # "10 kW in the rack" of forty people, each with a machine, is for all of these.
@@ -612,6 +619,8 @@ class _Reader(Worked):
         """Deadlines and budgets; so much money over so much time is a price of an hour."""
         self.ignore(*self.every(P.bare_rate))  # Of what is not said, so neither money nor a deadline
         fields, take, often = self.fields, self.take, any(each.period for each in self.found)
+        # "64 H100 for 3 weeks"
+        needed = self.rents or often or (max(dict(self.sets).values(), default=0) > needs.MOST_THERE)
         if last := take(rf"\b{P.until} ((?:{units.DAYS})(?!\w)){P.hour}"):
             day = units.parse_day(last[1], self.today)
             hours = take(rf"\((?:in |within |about |~)?{P.span}\)", again=False)  # As it was counted
@@ -624,9 +633,7 @@ class _Reader(Worked):
         elif (
             "hire_h" not in fields
             and self.done()
-            and (
-                span := take(rf"{'' if self.rents or often else '(?<!for )'}{P.no_rate}{P.span}", again=False)
-            )
+            and (span := take(rf"{'' if needed else '(?<!for )'}{P.no_rate}{P.span}", again=False))
             and not (span[2].startswith("y") or self._is_past(span.start()))
         ):
             if often:  # The GPU is needed for that long, again and again: it is rented
@@ -750,11 +757,13 @@ class _Reader(Worked):
     def _at_once(self, people: int) -> int:
         """How many of so many people are answered at one moment."""
         if self.members < 2:
-            return people
+            return -(-people // self.copies)
         some = max(2, -(-min(people, USUAL.crowd) * (1.0 if self.callers else USUAL.at_once) // 1))
         some += USUAL.at_once_of_crowd * max(0, people - USUAL.crowd) // 1
-        self.notes.append(f"of {people:,} people {some:.0f} at once ('at once' behind a number states it)")
-        return int(some)
+        if some < people:
+            how = "('at once' behind a number states it)"
+            self.notes.append(f"of {people:,} people {some:.0f} at once {how}")
+        return int(-(-some // self.copies))
 
     def _settle_budget(self) -> None:
         """Says whether a budget is of a card alone."""

@@ -29,6 +29,8 @@ class Cards(Words):
         if several is None:
             return
         number = number_of(several[0].split()[0])
+        for *_, start, end in self.places:  # "3 servers with 4 A100 each": of a machine, not of a person
+            self.blank(rf"(?<={re.escape(self.plain[start:end])}) each\b")
         people = self.said(P.how_many_people)
         shared = people is not None and number_of(people[1]) != number  # By people, some on each machine
         apart = several[0].endswith("each") or self.said(P.each_own) or self.said(P.of_buyers)
@@ -44,6 +46,9 @@ class Cards(Words):
         if not one and {count for _, count in self.sets} == {needs.MOST_TOGETHER}:
             self.sets = tuple((gpu, count * number) for gpu, count in self.sets)
             self.notes.append(several[0].strip())
+        elif not one and self.have and self._of_llm() and not self._learns():
+            self.copies = number
+            self.notes.append(f"each of {number} machines holds the model, for its share of the people")
         elif not one:
             self.ignore(several[0].strip())
             self.notes.append("of one machine: nothing is known of a network between several")
@@ -80,6 +85,8 @@ class Cards(Words):
             if not one:
                 self.families[catalog.resolve(text.removesuffix("s")).spec.id] = named.gpu_ids
             usual = named.gpu_ids[0] if one else catalog.resolve(text.removesuffix("s")).spec.id
+            if re.search(r"\b(?:my|our|these|those|the) $", before):  # "4x A100 40GB ... our A100"
+                usual = next((gpu for gpu, *_ in self.places if gpu in named.gpu_ids), usual)
             if re.search(rf"(?:{P.used}) (?:\S+ )?$", before) and catalog.get(usual).text("form") in MODULES:
                 usual = self._card_of(usual)  # Nobody sells a module singly
             if re.search(rf"\b(?:{P.laptop}) (?:with |has )?(?:an? )?$", before) or re.match(
@@ -99,10 +106,16 @@ class Cards(Words):
             in_it = said or re.search(P.in_machine, before)
             kept = kept or (in_it and re.match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
             kept_there = re.search(P.idle, before) or re.search(P.inside_mine, before)
-            # "Our T4 server (6x T4)", "replace the 3090", which is there
-            again = bool((number and before[: number.start()].endswith("(")) or (owner and owner[2]))
+            # "Our T4 server (6x T4)", "replace the 3090", which is there, "keep our A100"
+            again = bool((number and before[: number.start()].endswith("(")) or (owner and not said))
+            again |= re.search(r"\b(?:the|both|these|those) $", before) is not None
             again &= usual in have
-            if owner or also or mine or kept or kept_there or again:
+            had, lost = re.search(P.gone_before, before), re.match(P.gone_behind, behind_it)
+            if had or lost:
+                self.mark(had.start() if had else named.start, named.end + (lost.end() if lost else 0))
+                self.notes.append(f"{text}: gone, so not counted")
+                self.assumed |= {"host_usd": 0.0} if lost else {}  # Its machine is there
+            elif owner or also or mine or kept or kept_there or again:
                 have += [usual] * (count - bool(again))
             elif usual in have and number and re.search(r"\b(?:more|additional|extra)\b", number[0]):
                 added.append((usual, count, 0))
@@ -136,6 +149,10 @@ class Cards(Words):
         if self.take(P.or_others):
             self.notes += [f"{', '.join(dict.fromkeys(gpu for gpu, _ in sets))}: or others"] if sets else []
             sets = []
+        if len(have) > 1 and (sold := self.take(P.sold_some)):
+            stay = have[min(number_of(sold[1]), len(have) - 1) :]
+            self.notes.append(f"{sold[0].strip()}: {len(stay)} of {len(have)} stay")
+            have = stay
         if len(sets) == 1 and not (have or added or barred) and self.take(P.is_mine):
             have, sets = [sets[0][0]] * max(1, sets[0][1]), []
         # "Rented H100s": as many as the work takes.
@@ -147,7 +164,10 @@ class Cards(Words):
         for gpu, count, beside in added:
             have += [] if gpu in have else [gpu] * beside
             sets.append((gpu, have.count(gpu) + count))
-        if have and not added and (more := self.take(P.more_of_it)):
+        # "A second card" is any that does it together with what is there; "a second one" is another of it.
+        more = self.said(P.more_of_it) if have and not added else None
+        if more and (sets or more[1] or not re.search(r"\b(?:card|gpu)$", more[0].strip())):
+            self.mark(*more.span())
             # To what is there: each such card is one beside them.
             gpu, there = have[0], have.count(have[0])
             count = next((n for each, n in sets if each == gpu), number_of(more[1] or ""))
@@ -197,6 +217,10 @@ class Cards(Words):
             if not paid and re.search(P.budget, self.plain[: money[0].start()]):
                 continue
             (gpu, count), (price,), start, end = cards[0], money, run[0][0], run[-1][1]
+            if not paid and re.search(P.selling, self.plain[:start]):  # "Can sell the 4090 for 1700"
+                self.mark(start, end)
+                self.notes.append(f"{self.plain[start:end].strip()}, if sold: set it against the outlay")
+                continue
             seller = next((match[0] for match in matches if match is not price), "")
             kept = re.search(rf"(?:(?:{P.used})|\bnew) (?:nvidia |geforce |rtx )*$", self.plain[:start])
             text = (kept[0] if kept else "") + self.plain[start : end + 5]
@@ -299,6 +323,10 @@ class Cards(Words):
                 self.notes.append(f"cards of {length[0].strip()}")
                 self.usual.setdefault("acquire", "own")  # Into one's own case
                 self._keep_only("length", lambda spec: (spec.number("length_m") or 1.0) <= most)
+        if low := self.take(P.low_profile):
+            self.notes.append(f"{low[0].strip()}: of the cards whose height a source states")
+            self.usual.setdefault("acquire", "own")
+            self._keep_only("height", lambda spec: (spec.number("height_m") or 1.0) <= USUAL.low_profile_m)
         if (width := self.take(P.bandwidth)) and (self.sets or self.have):
             self.ignore(width[0].strip())  # What is named has it or not
         elif width:
@@ -317,7 +345,8 @@ class Cards(Words):
                     self._say_of_links()
                 else:
                     self.traits.append((kind, name, value, True))
-                    self.notes += [] if kind in ("maker", "segment") else [f"only: {found[0]}"]
+                    self.every(rf"\b(?:{words})\b")
+                    self.notes += [] if kind in ("maker", "segment") else [f"only: {found[0].strip()}"]
         self._say_of_software()
         no_module = self.denied["nvlink"] or self.deny(P.module)
         self.form = "pcie" if no_module else self.first(P.board, again=False) or None
@@ -356,7 +385,8 @@ class Cards(Words):
         named = [range(start, end) for *_, start, end in self.places]
         numbers = re.finditer(P.number_of_gpus, self.plain)
         apart = [n for n in numbers if not any(n.start(2) in each for each in named)]
-        apart = [n for n in apart if not re.search(P.of_one_card, self.plain[: n.start()])]
+        of_one = re.compile(rf"(?:{P.of_one_card})")
+        apart = [n for n in apart if number_of(n[2]) > 1 or not of_one.search(self.plain[: n.start()])]
         # "Each job on one GPU, of four cards"
         number = next((n for n in apart if number_of(n[2]) > 1), apart[0] if apart else None)
         if number:
@@ -555,6 +585,9 @@ class Cards(Words):
         if theirs and not (sets or soc):
             # "My two of 8 GB, 16 together": no limit of others.
             self.notes.append(f"{fields.pop('memory_gb')[0]:g} GB are those that are there")
+        if not sets and "memory_gb" not in fields and self.take(P.out_of_memory):
+            fields["memory_gb"] = (max(sizes) + 1.0, None)
+            self.notes.append(f"more than the {max(sizes)} GB that are there, as these run out")
         # Whether it is worth it is a question about what is there; what to buy instead is not.
         replaced = self.take(r"upgrad\w*|replac\w*") and not {gpu for gpu, _ in sets}.intersection(have)
         asked = replaced and (fields.get("asks") == "energy" or self.take(r"\bworth\b|\bshould (?:i|we)\b"))

@@ -225,6 +225,9 @@ class Worked(Cards):
         if drawn and self.mode in (None, "infer") and any(count > 1 for _, count in self.sets):
             self.take(P.one_image)
             self.correct("Each image or clip is made on one GPU: two make two at once, neither sooner.")
+        if self.mode in ("lora", "qlora") and (named == DRAWS or ALIASES.get(named, named) == "unet-sd15"):
+            self.notes.append(f"adapters of {named} count as those of SDXL: version 1.5 takes less")
+            named = "sdxl"
         images = named in DIFFUSION or "diffusion" in named or ALIASES.get(named) == "unet-sd15"
         if self.mode is None and (images or any(each.period for each in self.found)):
             # What comes again every day is answered, not learnt; people make images more often than models.
@@ -278,6 +281,7 @@ class Worked(Cards):
         more = self._name() or (DRAWS if made else again and self._use()) or named
         self.notes, self.open_model = notes, open_model
         usual = {"resnet50", "mobile", "llama-3.1-8b" if self.by_use and is_model(named, None) else ""}
+        usual |= set() if self.said(r"\b(?:bert|nlp)\b") else {"bert-large"}  # "Transformers of 1B"
         usual = set() if named == FP64 or self.said(P.convolutions) else usual
         another = more not in usual and ALIASES.get(more, more) != ALIASES.get(named, named)
         network = not is_model(named, None) and self.mode in (None, "infer")
@@ -675,7 +679,8 @@ class Worked(Cards):
             # Nobody means a first generation by a size that it nearly has.
             like = (n for n in of_it if n in about and not re.fullmatch(r"[a-z]+-\d+b", n))
             of_size = (*filter(sized.search, of_it), *like)
-            model = next(iter(of_size), "") or llms.USUAL.get(said, "")
+            usual = "" if self.take(r"\bmoe\b|\bmixture of experts\b") else llms.USUAL.get(said, "")
+            model = next(iter(of_size), "") or usual
             model = model or next(filter(sized.search, llms.names()), near)
             if model == near and near not in about:
                 raise InputError(f"no model of {said} is known here", hint=f"the nearest: {near}")

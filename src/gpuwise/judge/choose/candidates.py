@@ -74,6 +74,8 @@ BY_FAN_W = 250.0
 # Computers, cards of consumers and those of professionals are sold new for about so long after their GPU came
 # out. An assumption.
 SHOP_YEARS, CARD_YEARS, PRO_YEARS = 3.0, 2.5, 5.0
+# Of a rent that is taken once: to start it, to fetch the weights and to look at what came out. An assumption.
+LEAST_PAID_H = 1.0
 # What is made for countries that other cards may not be sold to.
 EXPORT = re.compile(r"^[ah]800|^h20(?!0)|-d$")
 WEEKS_PER_YEAR = 365.25 / 7
@@ -171,9 +173,18 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         if offer.gpu_ids
         and (offer.kind != "spot" or offer.provider not in prices.MARKETS or markets)
         and offer.seen_on
-        and allowed.get(offer.kind, sold and (not need.sold or offer.kind in need.sold))
-        # What is sold both new and used has the price of the new one.
-        and not (offer.kind == "street" and need.sold and is_sold_new(offer.gpu_ids[0], today))
+        and allowed.get(
+            offer.kind,
+            sold
+            and (
+                not need.sold
+                or offer.kind in need.sold
+                or (
+                    # A price of new and used ones is that of a new one, too, while shops sell it.
+                    offer.kind == "street" and "new" in need.sold and is_sold_new(offer.gpu_ids[0], today)
+                )
+            ),
+        )
         # A purchase is of the card: the provider asked for is one that rents.
         and (not wanted or not offer.per_hour or offer.provider.casefold() in wanted)
         and offer.provider.casefold() not in need.avoid
@@ -283,6 +294,7 @@ def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *,
             Row(gpu, n, "unpriced", np.nan, 0.0, False, known[gpu, n], last.get(gpu))
             for gpu, n in dict.fromkeys((*computers, *named))
             if gpu not in priced
+            and (need.sold != ("new",) or gpu in dict(need.sets) or is_sold_new(gpu, today))
             and need.have.count(gpu) < n
             and (gpu, n) in known
             and (n >= LEAST_BOARD or catalog.get(gpu).text("form") not in MODULES)
@@ -488,8 +500,9 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     fixed = np.where(paid_by_second, fixed * np.minimum(1.0, STARTS * works), fixed)
     fixed = np.where(~own & need.batched & ~np.array(paid_by_second, dtype=bool), fixed * busy, fixed)
     if need.items is not None and need.period_s is None:
-        # Who does so much and no more pays for the whole of a commitment.
-        terms = array([committed_h(row.offer) if row.offer else 0.0 for row in rows])
+        # Who does so much and no more pays for the whole of a commitment, and for an hour at the least.
+        terms = array([max(LEAST_PAID_H, committed_h(row.offer)) if row.offer else 0.0 for row in rows])
+        terms = np.where(own, 0.0, terms)
         fixed = fixed * np.maximum(1.0, terms / np.maximum(time / 3600 / a.utilisation, 1e-9))
     if need.concurrent and need.items is None:
         # What is worth paying for is that all are answered as quickly as was asked.

@@ -97,6 +97,9 @@ SAID = 4
 # A supply for cards and the rest of their machine under load, above both: cards draw more than their board
 # power for milliseconds. Makers ask for 550 W with a card of 145 W, 750 W with 350 W, 1000 W with 575 W.
 SUPPLY, HOST_PEAK_W = 1.15, 250.0
+# Of a desktop without its card, under load: what then is left of its supply is less than makers advise.
+LEAST_HOST_W = 200.0
+SUPPLIED = "a supply of {:g} W has {:g} W for cards"
 SUPPLIES_W = (450, 550, 650, 750, 850, 1000, 1200, 1600, 2000)
 # Work that takes longer than five years is not done by what is bought or rented today.
 LONGEST_S = 5 * 31557600.0
@@ -190,8 +193,9 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
     if need.task == "infer" and whole.any():
         simple("", whole, SPREAD, ("a machine that holds them", {}))
     if have.any():
-        # Nobody replaces a card by one that does no more.
-        least = float(them.speed[have].max()) * (need.faster or (UPGRADE if need.upgrade else 1.0))
+        # Nobody replaces a card by one that does no more, if it does the work at all.
+        able = have & kept(found, len(them))
+        least = float(them.speed[able].max(initial=0.0)) * (need.faster or (UPGRADE if need.upgrade else 1.0))
         # What somebody thinks of getting is compared all the same.
         thought_of = every(lambda row, spec: not need.upgrade and (row.gpu, row.count) in need.sets)
         rented = (them.outlay <= 0) & (not need.upgrade)  # Of what takes its place more is asked

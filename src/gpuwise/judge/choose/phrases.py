@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from gpuwise.facts import catalog
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit
@@ -172,9 +174,15 @@ def electricity(need: Need, option: Option) -> tuple[float, float]:
     return kwh, kwh * a.electricity_usd_per_kwh
 
 
-def fed_by(option: Option) -> str:
+def fed_by(need: Need, option: Option) -> str:
+    """The supply to buy; of one that is there and less than makers advise, the limit of each card's watts."""
     board_w, host_w = option.power_w or 0.0, host_of(option.gpu_id, option.count)[2]
     supply = fit.supply_w(board_w)
+    there = next((float(n.split()[3]) for n in need.notes if n.startswith(fit.SUPPLIED[:11])), inf)
+    if there < (supply or inf):
+        each = (there / fit.SUPPLY - fit.HOST_PEAK_W) / option.count
+        advised = f"{supply} W" if supply else "more"
+        return f"makers advise a supply of {advised}: with {there:g} W, limit each card to {each:.0f} W"
     return f"a power supply of {supply} W" if supply else f"{(board_w + host_w) / 1000:.2g} kW with its host"
 
 

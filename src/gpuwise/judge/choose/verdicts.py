@@ -162,6 +162,8 @@ def machines(found: Recommendation, first: Option, number: int, share: int, last
     hours = need.hire_h or (first.time_s.value / 3600 if first.time_s else HOURS_PER_YEAR / 12)
     span = f"{hours:,.0f} h" if need.hire_h else "the work" if first.time_s else "a month around the clock"
     sums = {" an hour": 1.0, f" for {span}": hours} if rented else {"": 1.0}
+    if rented and need.deadline_s and first.time_s:
+        sums[f" for all {seconds(need.deadline_s)}"] = need.deadline_s / 3600
     whole = share * usd_of[first] + (usd_of[last] if last else 0.0)
     cost = ", ".join(f"{sum_of(need, whole * times)}{what}" for what, times in sums.items())
     held = share * first.count + (last.count if last else 0)

@@ -29,6 +29,7 @@ _DIGITS = "零一二三四五六七八九〇\0两"
 _MYRIAD = 10_000
 _STEPS = {"十": 10, "百": 100, "千": 1000, "万": _MYRIAD, "萬": _MYRIAD, "亿": _MYRIAD**2, "億": _MYRIAD**2}
 _STEPS |= {"백": 100, "천": 1000, "만": _MYRIAD, "억": _MYRIAD**2}
+_DAYS = {day: n for n, day in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))}
 # Of a lakh, a crore and a million.
 _THOUSANDS = {"l": 100, "c": 10_000, "m": 1000}
 # Words that set nothing: grammar, people, and what every such question is about.
@@ -41,12 +42,17 @@ def plainly(text: str) -> str:
     plain = text.casefold().replace("\u2019", "'").replace("\u2010", "-")
     plain = re.sub(P.line_end, ". ", plain)
     plain = re.sub(P.dash, ", ", " ".join(plain.split()).rstrip("?.! "))
+    plain = re.sub(P.weekdays, lambda m: f"for {(_DAYS[m[2]] - _DAYS[m[1]]) % 7 or 7} days", plain)
+    plain = re.sub(P.weekday_hours, lambda m: f"{m[1]} to {m[2]} weekdays" if m[1] else "weekdays", plain)
     # What is written without blanks, or with endings of its own, is not read as another language's words.
     language = next((name for name, signs in RULES["languages"].items() if re.search(signs, plain)), "")
     plain = re.sub(P.numeral, lambda found: f"{_numeral(found[0])}", plain)
     plain = re.sub(P.myriads, lambda found: _myriads(found[0]), plain)
-    for pattern, instead in (*RULES.get(language, ()), *_glossary(language)):
+    for pattern, instead in RULES.get(language, ()):
         plain = _compiled(pattern).sub(instead, plain)
+    for heads, pattern, instead in _glossary(language):
+        if any(map(plain.__contains__, heads)):
+            plain = _compiled(pattern).sub(instead, plain)
     code = "eur" if re.search(rf"€|\beur|{P.eurozone}", plain) else ""
     plain = re.sub(P.cents, lambda m: _in_cents(m, code), plain)
     plain = " ".join(plain.split())
@@ -71,17 +77,29 @@ def plainly(text: str) -> str:
 
 
 @cache
-def _glossary(language: str) -> tuple[tuple[str, str], ...]:
+def _glossary(language: str) -> tuple[tuple[list[str], str, str], ...]:
     """What stands for an English word, and that word: in a language that is known by its signs, else in all
-    of those that are not."""
+    of those that are not. First with what letters each begins: most are in no text, and long to compile."""
     rows = catalog.rows(DATA / "glossary.csv")
     together = [name for name in rows[0] if name != "english" and name not in RULES["languages"]]
     columns = [language, "other"] if language in rows[0] else together
     return tuple(
-        (rf"(?<!\w)(?:{'|'.join(words)})(?!\w)", row["english"])
+        (
+            re.findall(P.heads, words),
+            rf"(?<!\w)(?:{words})(?!\w)",
+            row["english"],
+        )
         for row in rows
-        if (words := [row[name] for name in columns if row[name]])
+        if (words := _without_accents("|".join(filter(None, map(row.get, columns)))))
     )
+
+
+def _without_accents(words: str) -> str:
+    """Words, and those of them that people type without their accents: of four letters at least, as shorter
+    ones are words of English."""
+    plain = unicodedata.normalize("NFKD", words.replace("ł", "l")).encode("ascii", "ignore").decode()
+    apart = ({*re.findall(r"(?:^|(?<=\|))\w{4,}(?=\||$)", plain)}) - {*words.split("|")}
+    return "|".join((words, *sorted(apart))) if words else ""
 
 
 def _numeral(text: str) -> int:
@@ -116,6 +134,26 @@ def _myriads(text: str) -> str:
     return f"{value / 1000:.10g}k" if value >= 1000 else f"{value:.10g}"
 
 
+def corrected(text: str) -> tuple[str, list[str]]:
+    """A text with what it takes back, the last of a kind or its number, replaced by what it says instead
+    ("single slot, no wait, dual slot"), and notes of that."""
+    notes = list[str]()
+    while again := re.search(P.second_thought, text, re.IGNORECASE):
+        before, after = text[: again.start()], text[again.end() :]
+        for kind in RULES["kinds_of_pieces"]:
+            far = 12 if kind is RULES["kinds_of_pieces"][-1] else 30  # A number alone may be of anything
+            later = re.match(rf"[^.;?!\d]{{0,{far}}}?(?<![\w.])({kind})(?!\w)", after, re.IGNORECASE)
+            pieces = [*re.finditer(rf"(?<![\w.])(?:{kind})(?!\w)", before, re.IGNORECASE)]
+            if later and pieces and len(before) - pieces[-1].end() <= USUAL.near_before:
+                start, end = pieces[-1].span()
+                notes.append(f"{later[1]}, not {pieces[-1][0]}")
+                text = f"{before[:start]}{later[1]}{before[end:]}{after[later.end() :]}"
+                break
+        else:
+            text = f"{before}, {after}"
+    return text, notes
+
+
 class Words:
     """A text, which of its words some rule has read, and what they set."""
 
@@ -124,7 +162,7 @@ class Words:
 
     def __init__(self, text: str, rates: Mapping[str, float], today: date) -> None:
         self.text, self.rates, self.today = text, rates, today
-        self.notes = list[str]()
+        text, self.notes = corrected(text)
         self.fields, self.assumed, self.usual = dict[str, Any](), dict[str, Any](), dict[str, Any]()
         plain = plainly(text)
         if (spelt := self._spelt(plain)) != plain:
@@ -145,6 +183,7 @@ class Words:
         self.api = False  # Whether an API is named
         self.single, self.small, self.watts_each = False, False, 0.0
         self.several = 1  # Machines, of which one is looked at
+        self.copies = 1  # Of a model, each on a machine that is there, which share the people
         self.some = False  # One kind of GPU is named in the plural, without a number
         self.members = self.people = 1  # Of whom not all are there at once; who share a machine
         self.at_once = 1  # How many people ask at one moment, where that is said by itself
@@ -217,6 +256,8 @@ class Words:
     def deny(self, pattern: str) -> bool:
         """Whether the text says that it is not to be."""
         denied = False
+        if not (self.said(P.denial) and self.said(pattern)):  # To compile both together takes milliseconds
+            return False
         while self.blank(rf"{P.denial}(?:{pattern})\b"):  # Wherever it says so
             denied = True
         return denied
