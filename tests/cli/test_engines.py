@@ -112,6 +112,8 @@ def test_command_lines() -> None:
     assert words[:3] == ["/bin/python", "-m", "sglang.launch_server"]
     words = command(Launch(engine="llama.cpp", model="./m.gguf", context=10, concurrency=4), "l", "/m", 1)
     assert words[words.index("--ctx-size") + 1] == "40"
+    words = command(Launch(engine="llama.cpp", model="./m.gguf", precision=Precision.FP8), "l", "/m", 1)
+    assert "--quantization" not in words  # a file has the format that it has
 
 
 @pytest.mark.parametrize("name", ["llama-3.2-1b", "gpt-oss-20b", "deepseek-v3", "gemma-3-1b"])

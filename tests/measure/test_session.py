@@ -112,6 +112,28 @@ def test_the_next_process_starts_while_nothing_is_timed(
     assert len(begun) == 2  # on a CPU it would take cores from the profile
 
 
+def test_repetitions_have_one_process_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[int] = []  # How many had ended when each process began
+
+    class Counted(Pretended):
+        ended: ClassVar[list[int]] = []
+
+        def __init__(self, *arguments: object) -> None:
+            super().__init__(*arguments)
+            begun.append(len(self.ended))
+
+        def serves(self, environment: object) -> bool:
+            return True
+
+        def close(self) -> None:
+            self.ended.append(1)
+
+    monkeypatch.setattr("gpuwise.measure.session.Child", Counted)
+    row = replace(TOY, device="cuda", compile=True, batch=3, repeat=3, quick=False)
+    list(new_session([], together=4).measure_all([row]))
+    assert begun == [0, 0, 1]
+
+
 @pytest.mark.usefixtures("pretended")
 def test_a_repeat_that_fails_ends_the_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[int] = []

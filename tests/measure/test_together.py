@@ -12,7 +12,7 @@ import pytest
 
 from gpuwise.measure.locks import Turn
 from gpuwise.measure.session import Session, separable
-from gpuwise.model.question import RunConfig
+from gpuwise.model.question import RunConfig, Switches
 from gpuwise.model.result import Measurement, Result
 from gpuwise.workloads import registry
 
@@ -170,6 +170,7 @@ def test_rows_that_fill_the_memory_or_time_more_than_a_step_stand_alone(rows: Ru
         {"input": "host"},
         {"protocol": "soak"},
         {"gpus": 2},
+        {"switches": Switches(compiler="autotune")},  # times kernels while it is compiled
     )
     assert not any(separable(replace(row, **other)) for other in others)
     made, ended = measured(rows, (3,))
@@ -181,6 +182,9 @@ def test_rows_that_fill_the_memory_or_time_more_than_a_step_stand_alone(rows: Ru
         known = tuple(replace(m, memory_peak_bytes=needs) for m in ended)
         made.result = replace(made.result, environment=environment, measurements=known)
         assert len(made._beside(row, later)) == beside  # nothing is known of the others: a third
+    made.result = replace(made.result, measurements=tuple(replace(m, memory_peak_bytes=10) for m in ended))
+    training = [replace(row, mode="train") for _ in range(3)]
+    assert len(made._beside(training[0], training[1:])) == 1  # what inference takes says nothing of training
 
 
 def test_the_device_is_one_process_s_at_a_time(tmp_path: Path) -> None:

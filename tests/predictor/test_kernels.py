@@ -49,6 +49,19 @@ def test_an_optimiser_of_many_launches_takes_about_as_long_as_its_bytes() -> Non
 
 
 @pytest.mark.parametrize(
+    ("name", "how"),
+    [("index", "taken"), ("gather", "taken"), ("index_put_", "put"), ("put", "put"), ("index_fill", "put"),
+     ("index_reduce_", "put"), ("max_unpool2d", "put")],
+)  # fmt: skip
+def test_what_is_put_by_index_costs_more_than_what_is_taken(name: str, how: str) -> None:
+    kernel = Kernel(
+        kind="gather", name=f"aten.{name}", dtype="fp32", shape=(64, 64), flop=0, bytes_read=2**14,
+        bytes_written=2**14, phase="forward", count=1,
+    )  # fmt: skip
+    assert f"gather {how}" in path(kernel, compiled=False)
+
+
+@pytest.mark.parametrize(
     ("name", "numbers", "compiled", "found"),
     [
         ("aten.sort", 512, True, "compiled reduction"),
@@ -58,6 +71,7 @@ def test_an_optimiser_of_many_launches_takes_about_as_long_as_its_bytes() -> Non
         ("aten.topk", 512, True, "reduction ordered few"),  # no code is generated for it, however few
         ("aten.topk", 513, True, "reduction ordered topk"),
         ("aten.cumsum", 512, False, "reduction ordered cumsum"),
+        ("aten.kthvalue", 512, True, "reduction ordered kthvalue"),
     ],
 )
 def test_few_numbers_are_put_in_order_at_once(name: str, numbers: int, compiled: bool, found: str) -> None:

@@ -175,12 +175,13 @@ class Unrolled(nn.Module):
         return state if isinstance(state, Tensor) else state[0]  # type: ignore[index]
 
 
+@pytest.mark.parametrize("biased", [False, True])
 @pytest.mark.parametrize("compiled", [False, True])
 @pytest.mark.parametrize(("kind", "gates"), [(nn.GRUCell, 3), (nn.LSTMCell, 4)])
 def test_a_recurrent_cell_is_two_products_and_one_kernel_of_its_gates(
-    kind: Callable[..., nn.Module], gates: int, compiled: bool
+    kind: Callable[..., nn.Module], gates: int, compiled: bool, biased: bool
 ) -> None:
-    module, rows = Unrolled(kind(64, 128)), torch.empty(8, 3, 64)
+    module, rows = Unrolled(kind(64, 128, bias=biased)), torch.empty(8, 3, 64)
     kernels = trace_module(module, (rows,), name="own", mode="infer", compiled=compiled).kernels
     products = [k for k in kernels if k.kind == "matmul"]
     assert sorted((k.shape, k.count) for k in products) == [

@@ -64,7 +64,7 @@ class Turn:
     def __init__(self, path: str = "") -> None:
         # Locked for the process (`lockf`): what a workload forks off does not keep it.
         self._file = os.open(path, os.O_RDWR) if path else None
-        self._waited_s = 0.0
+        self.shared, self._waited_s = bool(path), 0.0
 
     def now(self) -> float:
         """Monotonic seconds without those that were waited."""

@@ -151,12 +151,12 @@ class Session:
 
     def _beside(self, config: RunConfig, later: Sequence[RunConfig]) -> list[RunConfig]:
         """The next rows, which are compiled while `config` is and timed after it: as many as fit the memory
-        together, by what rows of their workload, precision and batch took so far."""
-        known = [m for m in self.result.measurements if m.memory_peak_bytes]
-        took = {(m.config.workload, m.config.precision, m.batch): m.memory_peak_bytes for m in known}
+        together, by what rows of their workload, mode, precision and batch took so far."""
+        known = [(m, m.config) for m in self.result.measurements if m.memory_peak_bytes]
+        took = {(c.workload, c.mode, c.precision, m.batch): m.memory_peak_bytes for m, c in known}
         whole, filled, group = self.result.environment.device_memory_bytes or math.inf, 0.0, []
         for row in (config, *later)[: self.together if self.turns is None else 1]:
-            filled += took.get((row.workload, row.precision, row.batch)) or UNKNOWN * whole
+            filled += took.get((row.workload, row.mode, row.precision, row.batch)) or UNKNOWN * whole
             if not separable(row) or filled > FILLED * whole:
                 break
             group.append(row)
@@ -185,7 +185,8 @@ class Session:
         rest_s = sum(phases[name] for name in names[at + 1 :])
         for before, each in pairwise((config, *later)):
             phases = self._expected(each)
-            rest_s += each.repeat * sum(phases.values()) - shared(before, each) * phases.get("start", 0.0)
+            runs = 1 if each is config else each.repeat
+            rest_s += runs * sum(phases.values()) - shared(before, each) * phases.get("start", 0.0)
         return now_s + rest_s
 
     def _step_s(self, config: RunConfig, builder: MeasurementBuilder) -> float:
@@ -231,12 +232,12 @@ class Session:
                 log.cool_down()
             for run in range(config.repeat):
                 builder.begin(run)
-                after = (*[replace(config, repeat=1)] * (config.repeat - run - 1), *later)
+                after = (*[config] * (config.repeat - run - 1), *later)
                 beside = self._prepares()
                 error = yield from self._watch(config, builder, log, others, place, after)
                 failed = (error is not None or builder.failed is not None) and not builder.windows
                 if failed and (beside or self._prepares()):
-                    # By the memory that those beside it take, maybe: it begins again alone.
+                    # Those beside it may have taken the memory that it needs: it begins again alone.
                     while self.ahead:
                         self.ahead.pop().close()
                     builder = MeasurementBuilder()
@@ -427,9 +428,10 @@ def shared(config: RunConfig, following: RunConfig) -> bool:
 
 def separable(config: RunConfig) -> bool:
     """True if it is compiled, and timed later as well as at once: it neither searches for a batch that fills
-    the memory nor times anything but its step."""
-    once = config.batch is not None and not config.quick and config.repeat == config.gpus == 1
-    return config.compile and once and config.input == "device" and config.protocol != "soak"
+    the memory nor times anything but its step, also not kernels while it is compiled."""
+    once = config.repeat == config.gpus == 1 and config.input == "device" and config.protocol != "soak"
+    searches = config.batch is None or config.quick or config.switches.compiler == "autotune"
+    return config.compile and once and not searches
 
 
 class Turns:

@@ -486,7 +486,7 @@ Rule = Callable[[Call], tuple[Node, ...]]
 
 
 def rule_of(name: str, *, pointwise: bool) -> Rule | None:
-    """What computes the cost of an operator, by its name or for it works element by element."""
+    """What computes the cost of an operator: by its name, else as of one that works element by element."""
     rule = _RULES.get(name) or _RULES.get(name.removesuffix("_"))
     if rule is None and name.startswith(("aten._foreach_", "aten._fused_", "aten._amp_foreach_")):
         return many

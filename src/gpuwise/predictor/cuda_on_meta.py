@@ -274,19 +274,21 @@ def recurrent(name: str, *, packed: bool = False) -> Callable[..., Any]:
 def cell(name: str) -> Callable[..., Any]:
     """A recurrent cell as CUDA has it: two products, and one kernel for all gates
     (aten/src/ATen/native/RNN.cpp, cuda/RNN.cu)."""
-    gates = getattr(torch.ops.aten, f"_thnn_fused_{name}")
+    fused = getattr(torch.ops.aten, f"_thnn_fused_{name}")
 
     def run(rows: Tensor, states: Any, weight: Tensor, inner: Tensor, *biases: Tensor | None) -> Any:
         hidden, kept = states if name == "lstm_cell" else (states, states)
-        found = gates(torch.mm(rows, weight.t()), torch.mm(hidden, inner.t()), kept, *biases)
+        found = fused(torch.mm(rows, weight.t()), torch.mm(hidden, inner.t()), kept, *biases)
         return found[:2] if name == "lstm_cell" else found[0]
 
     return run
 
 
-def gru_gates(given: Tensor, inner: Tensor, hidden: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
-    """Shapes of the new state of a GRU cell and of what it keeps for the backward pass."""
-    return torch.empty_like(hidden), hidden.new_empty((len(hidden), 5 * hidden.shape[1]))
+def gates(given: Tensor, inner: Tensor, state: Tensor, *_: Any) -> tuple[Tensor, ...]:
+    """Shapes of the new states of an LSTM or GRU cell and of what it keeps for the backward pass."""
+    if given.shape[1] == 4 * state.shape[1]:
+        return torch.empty_like(state), torch.empty_like(state), torch.empty_like(given)
+    return torch.empty_like(state), state.new_empty((len(state), 5 * state.shape[1]))
 
 
 def gru_gates_backward(grad: Tensor, kept: Tensor, biases: bool) -> tuple[Tensor | None, ...]:
@@ -483,10 +485,10 @@ def _rules(autocast: Autocast) -> tuple[Any, ...]:
         library.impl(f"{name}.data", recurrent(name, packed=True), "AutogradMeta")
     for name in CELLS:
         library.impl(name, cell(name), "AutogradMeta")
+        library.m.impl(f"_thnn_fused_{name}", "Meta", gates, False)  # torch's rule of LSTM cells needs biases
     # `Library.impl` would refuse what torch has a rule for, and what it takes apart elsewhere than on CUDA.
     library.m.impl("_cudnn_rnn", "Meta", _cudnn_rnn, False)
     library.m.impl("_cudnn_rnn_backward", "Meta", _cudnn_rnn_backward, False)
-    library.m.impl("_thnn_fused_gru_cell", "Meta", gru_gates, False)
     library.m.impl("_thnn_fused_gru_cell_backward", "Meta", gru_gates_backward, False)
     if hasattr(torch.ops.aten, "_fused_rms_norm"):  # torch 2.9 and later, on CUDA
         library.m.impl("_fused_rms_norm", "Meta", _rms_norm, False)

@@ -72,7 +72,7 @@ GROUPS = ((4, "least"), (8, "tiny"), (32, "narrow"))
 # Groups of other widths that cuDNN cuts out and convolves one by one; where they are more it fills each up to
 # a power of two. Both take longer than the product (profiles of RepVGG and RegNet on an H100).
 LOOPED = 4
-PUTS = ("backward", "scatter", "_put", "_add", "_copy")
+PUTS = ("backward", "scatter", "put", "_add", "_copy", "_fill", "_reduce", "unpool")
 ORDERED = frozenset({
     "sort", "topk", "histc", "bincount", "nonzero", "masked_select", "_unique2", "cummax", "cummin", "cumsum",
     "cumprod", "multinomial", "logcumsumexp", "kthvalue", "median", "nanmedian", "mode",
@@ -80,8 +80,8 @@ ORDERED = frozenset({
 LIBRARY = frozenset({"matmul", "convolution", "attention"})
 # What no code is generated for (torch/_inductor/lowering.py, fallbacks): torch's own kernels.
 FALLBACKS = ("aten.topk", "aten.sort", "aten.histc", "aten.nonzero", "aten.masked_select", "aten._unique2",
-             "aten.multinomial", "aten._embedding_bag", "aten._fft_", "aten.bincount",
-             "aten._thnn_fused")  # fmt: skip
+             "aten.multinomial", "aten._embedding_bag", "aten._fft_", "aten.bincount", "aten.index_reduce",
+             "aten._thnn_fused", "aten.kthvalue", "aten.median", "aten.nanmedian", "aten.mode")  # fmt: skip
 # Bytes of a row that one block puts in order in one kernel (aten/src/ATen/native/cuda/Sort.cu), or generated
 # code in its registers (torch/_inductor/ir.py, Sort), as a token's experts. Longer rows take several passes.
 FEW_BYTES = 4096

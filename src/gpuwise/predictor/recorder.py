@@ -102,11 +102,8 @@ def operator_of(func: Any) -> Operator:
     pointwise = torch.Tag.pointwise in func.tags
     # Seen whole in inference mode, where no autograd takes them apart, or since they have their own gradient.
     keys = () if has("Meta") else ("CompositeImplicitAutograd",)
-    if (
-        not (aliases or has("CPU"))
-        and rule_of(name, pointwise=pointwise) is None
-        and func.namespace == "aten"
-    ):
+    plain = func.namespace == "aten" and not (aliases or has("CPU"))
+    if plain and rule_of(name, pointwise=pointwise) is None:
         keys = (*keys, "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
     return Operator(
         name=name,

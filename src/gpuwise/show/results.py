@@ -15,7 +15,6 @@ from gpuwise.show.table import Table, amount, per_joule, rate, speed, unit
 if TYPE_CHECKING:
     from gpuwise.show.charts import Mark
 
-
 # Cells of a terminal that the longest bar takes.
 BAR = 32
 # Of a kernel's name at most.

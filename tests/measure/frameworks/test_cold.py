@@ -181,3 +181,22 @@ def test_what_others_take_while_this_one_waits_is_no_part_of_a_start(
     first = start.first()
     assert locks == [fcntl.LOCK_UN, fcntl.LOCK_EX]
     assert time.monotonic() - began - first.seconds == pytest.approx(0.2, abs=0.1)
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_kernels_that_still_run_are_no_part_of_compiling(
+    clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beside: bool
+) -> None:
+    """Only one beside which others prepare waits for them before it lets the others run theirs."""
+    (tmp_path / "turn").touch()
+    waited: list[float] = []
+    monkeypatch.setattr("torch.cuda.is_initialized", lambda: True)
+    monkeypatch.setattr("torch.cuda.synchronize", lambda: waited.append(5.0))
+    monkeypatch.setattr(clock, "monotonic", lambda: clock.time + sum(waited))
+    adapter = TorchAdapter("resnet50")
+    adapter.turn = Turn(str(tmp_path / "turn") if beside else "")
+    start = ColdStart(adapter.compiler(COMPILED), 100.0, child.time.monotonic)
+    compiling(clock)(torch.ones(2))
+    compilation = start.first().compilation
+    assert compilation is not None
+    assert (len(waited), compilation.seconds) == (beside, TRACED_S)

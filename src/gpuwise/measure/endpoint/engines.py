@@ -117,7 +117,7 @@ def command(launch: Launch, program: str, source: str, port: int) -> list[str]:
     }  # fmt: skip
     words = [word.format(**known) for word in FACTS["commands"][launch.engine].split()]
     # Random weights would be of no other kind in 8 bits: the engine narrows them as it loads.
-    words += ["--quantization", "fp8"] * (launch.precision == Precision.FP8)
+    words += ["--quantization", "fp8"] * (launch.precision == Precision.FP8 and launch.engine != "llama.cpp")
     # On a CPU the paged cache takes a minute to be made and gains nothing.
     paged = any(Path(device).exists() for device in ("/dev/nvidia0", "/dev/kfd"))
     return [*words, *["--continuous-batching"] * (paged and launch.engine == "transformers")]

@@ -79,7 +79,7 @@ def clock_for(device: str) -> Clock:
 class Inductor:
     """Adds up what torch.compile does while it listens, by torch's own callbacks (`torch._dynamo.callback`):
     tracing and generating code, forward and backward. Trying kernels out at their first launch is not in it.
-    Meanwhile other processes that prepare have their turn.
+    Other processes that prepare use the device meanwhile.
     """
 
     def __init__(self, turn: Turn) -> None:
@@ -102,10 +102,10 @@ class Inductor:
 
     # Newer releases hand over what is compiled, which is not needed here.
     def _begin(self, *_: object) -> None:
-        self._since = self._now()
-        if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        if self._turn.shared and torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
             torch.cuda.synchronize()
         self._turn.give()
+        self._since = self._now()
 
     def _end(self, *_: object) -> None:
         if self._listens:
