@@ -101,7 +101,14 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
         named = {t.field if t.kind == "name" else t.kind for t in scan(block.text)}
         if "chip" in named and "gpu" not in named:
             dies.append(block.line)
-    headed = [b.line for b in blocks if isinstance(b, Heading) and subject_of(b.text) is not None]
+    # So does a paragraph that begins with one: "**RTX 4090.** 128 SMs".
+    headed = [
+        b.line for b in blocks if not isinstance(b, Table)
+        and any(
+            isinstance(b, Heading) or (t.start < 3 and b.text[t.end :].strip("* ")[:1] in (".", ":"))
+            for t in scan(b.text[:TITLES]) if t.kind == "gpu"
+        )
+    ]  # fmt: skip
     # Where "Intel Arc Pro A40" is named and no NVIDIA A40, the A40 need not be NVIDIA's.
     in_full: dict[str, set[str]] = defaultdict(set)
     for token in (t for text in texts for t in scan(text) if t.kind == "gpu" and " " in t.text):

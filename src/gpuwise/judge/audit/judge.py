@@ -70,7 +70,7 @@ WHOLE_MB = 64
 REPORTED, MACHINE, HOST = 0.02, 2.4, 150 * 2**30
 # Relative difference beyond anything by which sources differ.
 FAR = 0.25
-# The same of buses, which sources do not round.
+# The same of buses and caches, which sources do not round.
 WIDE = 0.15
 # Nanometres up to which one process has names that are one apart.
 FINE = 5
@@ -633,7 +633,7 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
         varied = claim.field == "power_w" and not any(k.alternatives for k in known)
         far = not varied and all(
             isinstance(stated, Number) and isinstance(value, float)
-            and not alike(stated.value, value, WIDE if claim.field == "memory_bus_bits" else FAR)
+            and not alike(stated.value, value, WIDE if claim.field in OF_WIDTH else FAR)
             for stated in claim.values for value in values
         )  # fmt: skip
         # In such a process no chip of its kind is made; 4N is called 5 nm, too, and AMD's packages mix two.

@@ -333,6 +333,14 @@ class _Choice(Sentence):
         if not options:
             return None
         options.sort(key=lambda one: one.cost)
+        near = min(options, key=lambda one: (one.owned, one.said))
+        if {*options[0].owner.gpu_ids} != {*near.owner.gpu_ids} or not options[0].known:
+            # What stands in a list of what its GPU has is that one's, however well it fits another.
+            large = token.kind == "value" and token.numbers[0].value >= SMALLEST.get(token.measures, 0.0)
+            if near.owner is not self.about and large and self.is_vouched(place, near.owner):
+                options = [o for o in options if o.owner is near.owner]
+                options[:] = [replace(o, said=min(o.said, LISTED)) if o.said == near.said else o for o in options]
+                options.sort(key=lambda one: one.cost)
         best = options[0]
         if not best.known and best.said >= UNREAD:
             return None
@@ -362,7 +370,9 @@ class _Choice(Sentence):
         ):  # fmt: skip
             total = True
             self.totals.add(token.end)
-        each |= not (total or self.is_summed(place)) and self.is_of_one(self.listed.get(place))
+        each |= not (total or self.is_summed(place)) and (
+            self.is_of_one(self.listed.get(place)) or self.says("each_leads") is not None
+        )
         if each:
             best = replace(best, owner=replace(best.owner, count=1))
         if total and (count := self.times(best)) != best.owner.count:
@@ -1073,7 +1083,10 @@ FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
     "measured around it": lambda s, v: s.of_measured,
     "measured in its title": lambda s, v: s.measured,
     "card by number": lambda s, v: s.numbered is not None and s.numbered < v.token.start,
-    "a question": lambda s, v: s.text.endswith("?"),
+    "a question": lambda s, v: s.text.endswith("?") and not CUES["tag_question"].search(s.text),
+    # "12 GB on a 192-bit bus = 504 GB/s"
+    "of its bus": lambda s, v: v.place and v.field == "memory_bytes_per_s" and (
+        [t for t in s.tokens[: v.place] if t.kind == "value"][-1:] or [v.token])[0].dimension == "bit",
     "a table without its cells": lambda s, v: s.telegram,
     "unnamed field": lambda s, v: s.own(v.place) is None,
     "rated": lambda s, v: v.place in s.listed or s.own(v.place) == v.field or s.before(

@@ -144,7 +144,10 @@ class Sentence:
         for place, token in enumerate(self.tokens):
             if token.kind == "gpu":
                 # "**A4000.** Half of an A6000: 16 GB, 140 W" lists what the text speaks of.
+                # Nor does "twice the bandwidth of the L4, at 600 GB/s" list what the L4 has.
                 likened = (about and self.before("likened", token.start)) or (
+                    self.before("so_many_times", token.start) and self.text[token.end :][:5] == ", at "
+                ) or (
                     token.start in self.related and CUES["then_lists"].match(text, token.end)
                 )
                 head, end = None if likened else token, token.end
