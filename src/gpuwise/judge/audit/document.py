@@ -339,7 +339,8 @@ class _Walk:
             t.kind == "value" and (t.dimension != "bare" or own_field(text, tokens, n))
             and not (start and t.end < start.end())
             for n, t in enumerate(tokens)
-        ):  # fmt: skip
+        ) or sum(t.kind == "name" and t.field == "launch" for t in tokens) > 1:  # fmt: skip
+            # "T4 in May 2018, A10 in May 2021" states dates.
             return False
         gpu = next((t for t in tokens if t.kind == "gpu"), None)
         if gpu is not None:

@@ -389,7 +389,7 @@ class Grid:
         self.tokens |= any(map(speaks_of_tokens, around[:2]))
         self.above = frozenset(
             c
-            for c in ("hourly", "full_dies")
+            for c in ("hourly", "full_dies", "sparse_rates", "dense_rates")
             if any(CUES[c].search(t) for t in (*around[:2], *(row[0].text for row in self.rows[:2] if row)))
         )
         # "FP16 TFLOPS" and "FP16 TFLOPS*": where both are given the mark is that of sparsity.
@@ -454,8 +454,10 @@ class Grid:
         beside = (
             CUES["on_tensor"].search(text) is None and (found.first, found.sparse) in self.on_tensor_cores
         )
+        said = {name == "sparse_rates" for name in ("sparse_rates", "dense_rates") if name in self.above}
+        sparse = found.sparse if found.sparse is not None or found.both or len(said) != 1 else said.pop()
         return replace(
-            found, hourly=hourly, drawn=drawn, text=die + found.text, vector=found.vector or beside
+            found, hourly=hourly, drawn=drawn, text=die + found.text, vector=found.vector or beside, sparse=sparse
         )
 
     def claims(self, block: int) -> Iterator[Claim]:

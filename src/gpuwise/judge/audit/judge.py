@@ -226,7 +226,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         trust = 2 if here["united"] == here["contradicts"] else 1
         failed = _failing(claim) and here["contradicts"] > max(here["agrees"] * trust, MOSTLY - 1)
         # Of a table below an unsure heading more must agree than of sentences.
-        many = 2 if claim.block >= GRID else 1
+        many = MOST_RIGHT if claim.group == "prices" else 2 if claim.block >= GRID else 1
         weak = (
             kind != "digit swap" and claim.group and group["agrees"] < many * max(LEAST, group["contradicts"])
         )
@@ -388,7 +388,8 @@ def _verdict(claim: Claim) -> Verdict:
     no_multiple = bool(ratios) and claim.field in (*SUMMED, "power_w") and all(
         least < ratio < 2 - APART and not alike(ratio, 1, APART) for ratio in ratios
     )  # fmt: skip
-    together = claim.count > 1 and not (claim.total or no_multiple) and claim.field not in OF_EACH
+    of_one = no_multiple or (mechanism(claim) or ("",))[0] in ("digit swap", "full die for product")
+    together = claim.count > 1 and not (claim.total or of_one) and claim.field not in OF_EACH
     # A cell that names several GPUs says its value of each; in prose it may be of one of them.
     several = claim.several and claim.block < GRID
     # "Volta: GV100, 2017" is about the chip, which a Quadro is named after.

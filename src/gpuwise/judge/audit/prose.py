@@ -140,6 +140,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     about = text.scope.about
     topic: str | None = None
     asked, counting, speed = text.scope.asked, "", ""
+    asked = asked or "launch" * (CUES["when_launched"].search(text.scope.title) is not None)
     cached = asked == "l2_bytes"
     formats, named_last = list[str](), list[Token]()
     able: str | None = None
@@ -425,7 +426,7 @@ class _Choice(Sentence):
         claim = replace(claim, doubt=doubt, of_any=place in self.of_any)
         if field == "launch_price_usd" and not CUES["at_launch"].search(self.around(token)):
             # Today's or the one at launch: as the other prices of the sentence.
-            claim = replace(claim, group=f"prices {line}")
+            claim = replace(claim, group="prices")
         return replace(claim, total=True) if total else claim
 
     def everyone(self, best: _Option, options: Sequence[_Option]) -> Subject | None:
@@ -501,7 +502,7 @@ class _Choice(Sentence):
         """What a value or name may claim, GPU aside, with the cost of its field."""
         token = self.tokens[place]
         if token.kind == "name":
-            if token.field != "launch" or any(
+            if token.field != "launch" or self.asked == "launch" or any(
                 self.before(cue, token.start) for cue in ("launched", "card_of_year")
             ) or (
                 CUES["launched_behind"].match(self.text, token.end) or self.follows(place, "launch")
@@ -549,7 +550,7 @@ class _Choice(Sentence):
             if token.hourly or (hourly and not other):
                 yield 0.0, "rent per hour"
             elif not CUES["of_today"].search(of_it) and (
-                place in self.listed or CUES["at_launch"].search(self.around(token))
+                place in self.listed or self.below_its_name(place) or CUES["at_launch"].search(self.around(token))
             ):
                 yield 0.0, "launch_price_usd"
             else:
@@ -732,9 +733,8 @@ class _Choice(Sentence):
         first = not self.text[: self.tokens[0].start].strip()
         below = field == "memory_bytes" and not self.gpus and (
             (self.tokens[0] is token and (len(self.values) > 2 or first))
-            or (first and place > 0
-                and CUES["listing"].fullmatch(self.text, self.tokens[place - 1].end, token.start) is not None)
-        )  # fmt: skip
+            or (first and self.below_its_name(place))
+        )
         if token.start in self.ordered or token.start in self.kinds or below:
             # "- 40 GB" and "24 GB, 300 GB/s, 72 W" below the name of a GPU.
             return LISTED
@@ -767,6 +767,13 @@ class _Choice(Sentence):
         )
         leads = (leads or self.before("drawn", token.start)) if field == "power_w" else None
         return LISTED if leads or self.has(place) else UNSAID[field]
+
+    def below_its_name(self, place: int) -> bool:
+        """Whether a value goes on with a list of what the text speaks of: "AD103, 16 GB, 320 W, $999"."""
+        before = self.tokens[place - 1] if place and not self.gpus else None
+        return before is not None and (
+            CUES["listing"].fullmatch(self.text, before.end, self.tokens[place].start) is not None
+        )
 
     def is_total(self, place: int, best: _Option) -> bool:
         """Whether a value is the sum over its GPUs: said so, or a multiple of one's right behind."""
