@@ -314,7 +314,7 @@ def _of_value(
         times = SEVERAL
     elif field == "power_w" and (label.drawn or "limit" in label.text.lower()):
         times = LIMITED
-    elif field in WHOLE and CUES["whole_die"].search(label.text):
+    elif field in (*WHOLE, "l2_bytes") and CUES["whole_die"].search(label.text):
         times = ENTIRE
     direction = CUES["direction"].match(cell, token.end) is not None
     # "Effective bandwidth": that of a cache.

@@ -885,6 +885,10 @@ class Grid:
                     for ratio in ratios(mine, replace(reading, field=other))
                 )
             )
+            # "Dense; INT8 with sparsity" leaves open which a column is.
+            part |= not known and reading.field in FORMATS and reading.sparse is None and (
+                {"sparse_rates", "dense_rates"} <= self.above
+            )  # fmt: skip
             reading = replace(reading, either=True) if part or not (sure or known) else reading
             yield _Placed(cell, mine, reading, row, column, label.text, known)
 

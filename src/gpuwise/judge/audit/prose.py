@@ -1092,8 +1092,7 @@ FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
     "card by number": lambda s, v: s.numbered is not None and s.numbered < v.token.start,
     "a question": lambda s, v: s.text.endswith("?") and not CUES["tag_question"].search(s.text),
     # "12 GB on a 192-bit bus = 504 GB/s"
-    "of its bus": lambda s, v: v.place and v.field == "memory_bytes_per_s" and (
-        [t for t in s.tokens[: v.place] if t.kind == "value"][-1:] or [v.token])[0].dimension == "bit",
+    "of its bus": lambda s, v: v.field == "memory_bytes_per_s" and s.before("bus_gives", v.token.start),
     "a table without its cells": lambda s, v: s.telegram,
     "unnamed field": lambda s, v: s.own(v.place) is None,
     "rated": lambda s, v: v.place in s.listed or s.own(v.place) == v.field or s.before(

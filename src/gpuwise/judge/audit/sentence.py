@@ -438,7 +438,11 @@ class Sentence:
         first = next((t for t in before if t.kind == "gpu" or t.field == "chip"), None)
         # "TU116, 1408 shaders, 6GB" lists what a card has.
         lists = first is not None and re.match(r",\s\d", self.text[first.end :]) is not None
-        return first is not None and first.field == "chip" and not lists
+        # "128 SMs of the AD102, which has 144"
+        named = (t for t in reversed(self.tokens) if t.end <= token.start and t.field == "chip")
+        relative = re.compile(r",? (?:which|that|whose)\b")
+        of_it = any(relative.match(self.text, t.end) for t in named)
+        return of_it or (first is not None and first.field == "chip" and not lists)
 
     @cached_property
     def of_own_subject(self) -> bool:
