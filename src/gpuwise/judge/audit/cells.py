@@ -345,7 +345,7 @@ def _of_value(
             text = f"{part[0]}{unit}" if part else token.text
             yield replace(reading, values=(number,), sparse=sparse, token=replace(token, text=text))
     else:
-        either = sparse is None and (marks is None or "spars" in cell.lower())
+        either = sparse is None and (marks is None or label.both or "spars" in cell.lower())
         yield replace(reading, sparse=sparse, vector=label.vector, times=STARRED if either else None)
 
 

@@ -103,11 +103,8 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
             dies.append(block.line)
     # So does a paragraph that begins with one: "**RTX 4090.** 128 SMs".
     headed = [
-        b.line for b in blocks if not isinstance(b, Table)
-        and any(
-            isinstance(b, Heading) or (t.start < 3 and b.text[t.end :].strip("* ")[:1] in (".", ":"))
-            for t in scan(b.text[:TITLES]) if t.kind == "gpu"
-        )
+        b.line for b in blocks if not isinstance(b, Table) for t in scan(b.text[:TITLES]) if t.kind == "gpu"
+        and (isinstance(b, Heading) or (t.start < 3 and b.text[t.end :].strip("* ")[:1] in (".", ":")))
     ]  # fmt: skip
     # Where "Intel Arc Pro A40" is named and no NVIDIA A40, the A40 need not be NVIDIA's.
     in_full: dict[str, set[str]] = defaultdict(set)

@@ -454,11 +454,13 @@ class Grid:
         beside = (
             CUES["on_tensor"].search(text) is None and (found.first, found.sparse) in self.on_tensor_cores
         )
+        # "Dense peaks, INT8 with sparsity" leaves open which a column is.
         said = {name == "sparse_rates" for name in ("sparse_rates", "dense_rates") if name in self.above}
-        sparse = found.sparse if found.sparse is not None or found.both or len(said) != 1 else said.pop()
+        sparse = min(said) if found.sparse is None and not found.both and len(said) == 1 else found.sparse
         return replace(
-            found, hourly=hourly, drawn=drawn, text=die + found.text, vector=found.vector or beside, sparse=sparse
-        )
+            found, hourly=hourly, drawn=drawn, text=die + found.text, vector=found.vector or beside,
+            sparse=sparse, both=found.both or (sparse is None and len(said) > 1),
+        )  # fmt: skip
 
     def claims(self, block: int) -> Iterator[Claim]:
         """Every claim of the table, under the orientation that explains it best."""
@@ -885,10 +887,6 @@ class Grid:
                     for ratio in ratios(mine, replace(reading, field=other))
                 )
             )
-            # "Dense; INT8 with sparsity" leaves open which a column is.
-            part |= not known and reading.field in FORMATS and reading.sparse is None and (
-                {"sparse_rates", "dense_rates"} <= self.above
-            )  # fmt: skip
             reading = replace(reading, either=True) if part or not (sure or known) else reading
             yield _Placed(cell, mine, reading, row, column, label.text, known)
 

@@ -335,13 +335,17 @@ class _Choice(Sentence):
             return None
         options.sort(key=lambda one: one.cost)
         near = min(options, key=lambda one: (one.owned, one.said))
-        if {*options[0].owner.gpu_ids} != {*near.owner.gpu_ids} or not options[0].known:
+        mine = [one for one in options if one.owner is near.owner is not self.about]
+        large = token.kind == "value" and token.numbers[0].value >= SMALLEST.get(token.measures, 0.0)
+        if (
+            large
+            and mine
+            and not (options[0].known and options[0] in mine)
+            and self.is_vouched(place, near.owner)
+        ):
             # What stands in a list of what its GPU has is that one's, however well it fits another.
-            large = token.kind == "value" and token.numbers[0].value >= SMALLEST.get(token.measures, 0.0)
-            if near.owner is not self.about and large and self.is_vouched(place, near.owner):
-                options = [o for o in options if o.owner is near.owner]
-                options[:] = [replace(o, said=min(o.said, LISTED)) if o.said == near.said else o for o in options]
-                options.sort(key=lambda one: one.cost)
+            listed = (replace(o, said=min(o.said, LISTED)) if o.said == near.said else o for o in mine)
+            options = sorted(listed, key=lambda one: one.cost)
         best = options[0]
         if not best.known and best.said >= UNREAD:
             return None
@@ -371,9 +375,7 @@ class _Choice(Sentence):
         ):  # fmt: skip
             total = True
             self.totals.add(token.end)
-        each |= not (total or self.is_summed(place)) and (
-            self.is_of_one(self.listed.get(place)) or self.says("each_leads") is not None
-        )
+        each |= not (total or self.is_summed(place)) and self.is_of_one(self.listed.get(place))
         if each:
             best = replace(best, owner=replace(best.owner, count=1))
         if total and (count := self.times(best)) != best.owner.count:
@@ -550,7 +552,7 @@ class _Choice(Sentence):
             if token.hourly or (hourly and not other):
                 yield 0.0, "rent per hour"
             elif not CUES["of_today"].search(of_it) and (
-                place in self.listed or self.below_its_name(place) or CUES["at_launch"].search(self.around(token))
+                place in self.listed or CUES["at_launch"].search(self.around(token))
             ):
                 yield 0.0, "launch_price_usd"
             else:
@@ -733,8 +735,9 @@ class _Choice(Sentence):
         first = not self.text[: self.tokens[0].start].strip()
         below = field == "memory_bytes" and not self.gpus and (
             (self.tokens[0] is token and (len(self.values) > 2 or first))
-            or (first and self.below_its_name(place))
-        )
+            or (first and place > 0
+                and CUES["listing"].fullmatch(self.text, self.tokens[place - 1].end, token.start) is not None)
+        )  # fmt: skip
         if token.start in self.ordered or token.start in self.kinds or below:
             # "- 40 GB" and "24 GB, 300 GB/s, 72 W" below the name of a GPU.
             return LISTED
@@ -767,13 +770,6 @@ class _Choice(Sentence):
         )
         leads = (leads or self.before("drawn", token.start)) if field == "power_w" else None
         return LISTED if leads or self.has(place) else UNSAID[field]
-
-    def below_its_name(self, place: int) -> bool:
-        """Whether a value goes on with a list of what the text speaks of: "AD103, 16 GB, 320 W, $999"."""
-        before = self.tokens[place - 1] if place and not self.gpus else None
-        return before is not None and (
-            CUES["listing"].fullmatch(self.text, before.end, self.tokens[place].start) is not None
-        )
 
     def is_total(self, place: int, best: _Option) -> bool:
         """Whether a value is the sum over its GPUs: said so, or a multiple of one's right behind."""
@@ -1092,7 +1088,8 @@ FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
     "card by number": lambda s, v: s.numbered is not None and s.numbered < v.token.start,
     "a question": lambda s, v: s.text.endswith("?") and not CUES["tag_question"].search(s.text),
     # "12 GB on a 192-bit bus = 504 GB/s"
-    "of its bus": lambda s, v: v.field == "memory_bytes_per_s" and s.before("bus_gives", v.token.start),
+    "of its bus": lambda s, v: v.token.measures == "bytes/s" and " would " not in s.text and re.search(
+        r"\d[ -]?bits?\b[^.;=\d]{0,24}= ?$", s.text[: v.token.start]),
     "a table without its cells": lambda s, v: s.telegram,
     "unnamed field": lambda s, v: s.own(v.place) is None,
     "rated": lambda s, v: v.place in s.listed or s.own(v.place) == v.field or s.before(

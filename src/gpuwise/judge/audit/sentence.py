@@ -144,11 +144,10 @@ class Sentence:
         for place, token in enumerate(self.tokens):
             if token.kind == "gpu":
                 # "**A4000.** Half of an A6000: 16 GB, 140 W" lists what the text speaks of.
-                # Nor does "twice the bandwidth of the L4, at 600 GB/s" list what the L4 has.
+                # So does "twice the bandwidth of the L4, at 600 GB/s".
                 likened = (about and self.before("likened", token.start)) or (
-                    self.before("so_many_times", token.start) and self.text[token.end :][:5] == ", at "
-                ) or (
-                    token.start in self.related and CUES["then_lists"].match(text, token.end)
+                    token.start in self.related
+                    and (text.startswith(", at ", token.end) or CUES["then_lists"].match(text, token.end))
                 )
                 head, end = None if likened else token, token.end
             elif head is not None and (
@@ -439,9 +438,10 @@ class Sentence:
         # "TU116, 1408 shaders, 6GB" lists what a card has.
         lists = first is not None and re.match(r",\s\d", self.text[first.end :]) is not None
         # "128 SMs of the AD102, which has 144"
-        named = (t for t in reversed(self.tokens) if t.end <= token.start and t.field == "chip")
-        relative = re.compile(r",? (?:which|that|whose)\b")
-        of_it = any(relative.match(self.text, t.end) for t in named)
+        of_it = any(
+            t.field == "chip" and re.match(r",? (?:which|that|whose)\b", self.text[t.end : token.start])
+            for t in self.tokens
+        )
         return of_it or (first is not None and first.field == "chip" and not lists)
 
     @cached_property
