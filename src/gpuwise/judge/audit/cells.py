@@ -151,9 +151,7 @@ def label_of(text: str) -> Label:
         fields = {"item/s": ["throughput"], "usd": ["price"]}.get(unit[0], fields)
     gpus = (t.text for t in tokens if t.kind == "gpu")
     # "RTX 4090 cores"
-    alone = reduce(lambda rest, gpu: rest.replace(gpu, ""), gpus, text)
-    # "Link[2]" has a footnote.
-    alone = re.sub(r"\[\d\]\s*$", "", alone).strip(" \t:*_-()").lower()
+    alone = reduce(lambda rest, gpu: rest.replace(gpu, ""), gpus, text).strip(" \t:*_-()").lower()
     fields = next((of.split() for words, of in _ALONE.items() if re.fullmatch(words, alone)), fields)
     # The row of a network states its throughput: "ResNet-50 FP16".
     if all(f.startswith("peak:") for f in fields) and unit is None and network_in(text):

@@ -749,13 +749,8 @@ class Grid:
         ]  # fmt: skip
         # In a label of another alphabet a unit that one field has says which it is.
         units = {t.dimension for one in scanned.values() for t in one}
-        if (
-            not likely
-            and len(cells) > 1
-            and not text.isascii()
-            and {*OF_ONE_FIELD} >= units
-            and len(units) == 1
-        ):
+        alone = len(units) == 1 and {*OF_ONE_FIELD} >= units
+        if alone and not likely and len(cells) > 1 and not text.isascii():
             return replace(label_of(OF_ONE_FIELD[units.pop()]), text=text), True
         if len(likely := single or likely) != 1:
             return None

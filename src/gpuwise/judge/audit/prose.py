@@ -410,13 +410,8 @@ class _Choice(Sentence):
             owner, certain = self.owned[place - 1]
             # A card that the catalog lacks has no figure that confirms it.
             best, sure = replace(best, owner=owner), certain and bool(best.owner.gpu_ids)
-        if (
-            sure
-            and field in WHOLE
-            and not (best.known or place in self.of_any)
-            and self.has_right(place, best)
-        ):
-            sure = False
+        of_whole = field in WHOLE and not (best.known or place in self.of_any)
+        sure = sure and not (of_whole and self.has_right(place, best))
         # "3090 63 tokens/s, P40 22 tokens/s": the speed of a card that is called by its number.
         # A range, "14 to 16", is not the count of a product's units.
         other = (field == "throughput" and self.numbered is not None) or (token.is_range and field in COUNTS)
