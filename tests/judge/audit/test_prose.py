@@ -663,6 +663,51 @@ def test_what_plain_sentences_say(text: str, wrong: list[str]) -> None:
         # A rate that is not written out has the mark, not this one.
         ("The 5090: fp4 dense is 1,676 TFLOPS, twice that is with sparsity.", "RTX 5090 peak:fp4 1,676"),
         ("An L40S gives 733 TFLOPS in FP8, twice as much with sparsity.", "L40S peak:fp8 733 TFLOPS"),
+        # What stands in a list of what a GPU has is that one's, however well it fits another.
+        (
+            "The L40S has 48 GB and 864 GB/s.\n\nIts brother, the L4, has 48 GB on 192 bits and 300 GB/s.",
+            "L40S memory_bytes 48 GB; L4 memory_bytes 48 GB!; L4 memory_bytes_per_s 300 GB/s",
+        ),
+        (
+            "The A40 has 48 GB and 696 GB/s. The A30, a card of 165 W, has 48 GB and 933 GB/s.",
+            "A40 memory_bytes 48 GB; A30 memory_bytes 48 GB!; A30 memory_bytes_per_s 933 GB/s",
+        ),
+        ("The A30 has 3 times the bandwidth of the T4, at 933 GB/s.", "A30 memory_bytes_per_s 933 GB/s"),
+        # A section that begins with a product's name is not about the chip that was named above.
+        (
+            "The AD102 has 18,432 cores.\n\n**RTX 6000 Ada.** 142 SMs, 18,432 CUDA cores, 48 GB, 300 W.",
+            "RTX 6000 Ada Generation cuda_cores 18,432!; sm_count 142",
+        ),
+        ("Two 4090s. Each one has 24 GB, 16,384 CUDA cores, 576 tensor cores.", "tensor_cores 576!"),
+        # The rate that a bus gives; what a statement adds to be told yes.
+        ("The RTX 4070 has 12 GB on a 192-bit bus = 540 GB/s.", "RTX 4070 memory_bytes_per_s 540 GB/s!"),
+        (
+            "L4\n\nFP16 Tensor Core  121 TFLOPS*\nCUDA cores  7,424\n\n* with sparsity",
+            "peak:fp16 121 TFLOPS!",
+        ),
+        ("So the L4 draws 27 W, right?", "L4 power_w 27 W!"),
+        ("## When did they come out?\n\nT4 in September 2018, A30 in April 2021, L40S in August 2021.",
+         "T4 launch September 2018; A30 launch April 2021; L40S launch August 2021!"),
+        (
+            "The RTX 4090 came at $1,599. The RTX 4080 costs $1,599 on paper.",
+            "RTX 4080 launch_price_usd $1,599!",
+        ),
+        # Fair: of a model, of a machine, of a chip, asked, of shops.
+        ("- 2 x H100, BF16 (141 GB): 37 tok/s\n- 1 x L40S, FP8 (70 GB)\n- 1 x A100 80 GB, Q4 (40 GB)", ""),
+        (
+            "The A30 has 933 GB/s and 165 W, and 512 GB RAM stand beside it in our server.",
+            "A30 power_w 165 W",
+        ),
+        (
+            "**RTX 4090.** 128 SMs of the AD102, which has 144 SMs and 18,432 CUDA cores. 450 W.",
+            "sm_count 128",
+        ),
+        ("Is it true that the 4090 has 48 GB, yes or no?", ""),
+        ("When did the drivers come out?\n\nRTX 4090 in October 2022, RTX 3090 in March 2024.", ""),
+        (
+            "RTX 5090, 32 GB, $2,499. RTX 5080, 16 GB, $999. RTX 5070, 12 GB, $549.",
+            "RTX 5070 memory_bytes 12 GB",
+        ),
         # Power by a plug of the CPU; memory for which another one was given up.
         ("The P40 takes 250 W through an 8-pin CPU plug.", "P40 power_w 250 W"),
         ("The H200 swaps the 80 GB for 114 GB of HBM3e.", "H200 memory_bytes 114 GB!"),

@@ -761,3 +761,27 @@ PRICES = (
 def test_columns_without_plain_labels(text: str, name: str, wrong: list[str]) -> None:
     found = audit.audit_text(text, name).findings
     assert [f.stated for f in found if f.verdict == "contradicts"] == wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        # What a caption says of all rates; one that says both leaves it open.
+        ("Dense peaks, TFLOPS (no sparsity):\n\n| | TF32 | INT8 |\n|---|---|---|\n| A100 | 156 | 1,248 |\n"
+         "| H100 SXM | 495 | 1,979 |", ["1,248"]),
+        ("*Table 2. With 2:4 sparsity.*\n\n| | TF32 | BF16 |\n|---|---|---|\n| A100 | 312 | 312 |\n"
+         "| H100 SXM | 989 | 1,979 |", ["312"]),
+        ("Dense peaks in TFLOPS; INT8 with sparsity.\n\n| | BF16 | INT8 |\n|---|---|---|\n"
+         "| A100 | 312 | 1,248 |\n| H100 SXM | 989 | 3,958 |", []),
+        ("Sparse rates are twice as high.\n\n| | BF16 | FP8 |\n|---|---|---|\n| H100 SXM | 989 | 1,979 |\n"
+         "| L40S | 362 | 733 |", []),
+        # A link by its word alone, with a footnote.
+        ("| GPU | Link\u00b2 | TDP |\n|---|---|---|\n| A100 SXM | 600 GB/s | 400 W |\n"
+         "| H100 SXM | 450 GB/s | 700 W |\n\n\u00b2 Both directions together.", ["450 GB/s"]),
+        ("| GPU | Link | TDP |\n|---|---|---|\n| L40S | 64 GB/s | 350 W |\n"
+         "| H100 SXM | 128 GB/s | 700 W |", []),
+    ],
+)  # fmt: skip
+def test_captions_and_labels_of_one_word(text: str, wrong: list[str]) -> None:
+    found = audit.audit_text(text, "a.md").findings
+    assert [one.stated for one in found if one.verdict == "contradicts"] == wrong

@@ -312,7 +312,7 @@ def _of_value(
         times = SEVERAL
     elif field == "power_w" and (label.drawn or "limit" in label.text.lower()):
         times = LIMITED
-    elif field in WHOLE and CUES["whole_die"].search(label.text):
+    elif field in (*WHOLE, "l2_bytes") and CUES["whole_die"].search(label.text):
         times = ENTIRE
     direction = CUES["direction"].match(cell, token.end) is not None
     # "Effective bandwidth": that of a cache.
@@ -343,7 +343,7 @@ def _of_value(
             text = f"{part[0]}{unit}" if part else token.text
             yield replace(reading, values=(number,), sparse=sparse, token=replace(token, text=text))
     else:
-        either = sparse is None and (marks is None or "spars" in cell.lower())
+        either = sparse is None and (marks is None or label.both or "spars" in cell.lower())
         yield replace(reading, sparse=sparse, vector=label.vector, times=STARRED if either else None)
 
 

@@ -101,7 +101,11 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
         named = {t.field if t.kind == "name" else t.kind for t in scan(block.text)}
         if "chip" in named and "gpu" not in named:
             dies.append(block.line)
-    headed = [b.line for b in blocks if isinstance(b, Heading) and subject_of(b.text) is not None]
+    # So does a paragraph that begins with one: "**RTX 4090.** 128 SMs".
+    headed = [
+        b.line for b in blocks if not isinstance(b, Table) for t in scan(b.text[:TITLES]) if t.kind == "gpu"
+        and (isinstance(b, Heading) or (t.start < 3 and b.text[t.end :].strip("* ")[:1] in (".", ":")))
+    ]  # fmt: skip
     # Where "Intel Arc Pro A40" is named and no NVIDIA A40, the A40 need not be NVIDIA's.
     in_full: dict[str, set[str]] = defaultdict(set)
     for token in (t for text in texts for t in scan(text) if t.kind == "gpu" and " " in t.text):
@@ -332,7 +336,8 @@ class _Walk:
             t.kind == "value" and (t.dimension != "bare" or own_field(text, tokens, n))
             and not (start and t.end < start.end())
             for n, t in enumerate(tokens)
-        ):  # fmt: skip
+        ) or sum(t.kind == "name" and t.field == "launch" for t in tokens) > 1:  # fmt: skip
+            # "T4 in May 2018, A10 in May 2021" states dates.
             return False
         gpu = next((t for t in tokens if t.kind == "gpu"), None)
         if gpu is not None:

@@ -389,7 +389,7 @@ class Grid:
         self.tokens |= any(map(speaks_of_tokens, around[:2]))
         self.above = frozenset(
             c
-            for c in ("hourly", "full_dies")
+            for c in ("hourly", "full_dies", "sparse_rates", "dense_rates")
             if any(CUES[c].search(t) for t in (*around[:2], *(row[0].text for row in self.rows[:2] if row)))
         )
         # "FP16 TFLOPS" and "FP16 TFLOPS*": where both are given the mark is that of sparsity.
@@ -454,9 +454,13 @@ class Grid:
         beside = (
             CUES["on_tensor"].search(text) is None and (found.first, found.sparse) in self.on_tensor_cores
         )
+        # "Dense peaks, INT8 with sparsity" leaves open which a column is.
+        said = {name == "sparse_rates" for name in ("sparse_rates", "dense_rates") if name in self.above}
+        sparse = min(said) if found.sparse is None and not found.both and len(said) == 1 else found.sparse
         return replace(
-            found, hourly=hourly, drawn=drawn, text=die + found.text, vector=found.vector or beside
-        )
+            found, hourly=hourly, drawn=drawn, text=die + found.text, vector=found.vector or beside,
+            sparse=sparse, both=found.both or (sparse is None and len(said) > 1),
+        )  # fmt: skip
 
     def claims(self, block: int) -> Iterator[Claim]:
         """Every claim of the table, under the orientation that explains it best."""
@@ -745,13 +749,8 @@ class Grid:
         ]  # fmt: skip
         # In a label of another alphabet a unit that one field has says which it is.
         units = {t.dimension for one in scanned.values() for t in one}
-        if (
-            not likely
-            and len(cells) > 1
-            and not text.isascii()
-            and {*OF_ONE_FIELD} >= units
-            and len(units) == 1
-        ):
+        alone = len(units) == 1 and {*OF_ONE_FIELD} >= units
+        if alone and not likely and len(cells) > 1 and not text.isascii():
             return replace(label_of(OF_ONE_FIELD[units.pop()]), text=text), True
         if len(likely := single or likely) != 1:
             return None

@@ -70,7 +70,7 @@ WHOLE_MB = 64
 REPORTED, MACHINE, HOST = 0.02, 2.4, 150 * 2**30
 # Relative difference beyond anything by which sources differ.
 FAR = 0.25
-# The same of buses, which sources do not round.
+# The same of buses and caches, which sources do not round.
 WIDE = 0.15
 # Nanometres up to which one process has names that are one apart.
 FINE = 5
@@ -227,9 +227,10 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         failed = _failing(claim) and here["contradicts"] > max(here["agrees"] * trust, MOSTLY - 1)
         # Of a table below an unsure heading more must agree than of sentences.
         many = 2 if claim.block >= GRID else 1
-        weak = (
-            kind != "digit swap" and claim.group and group["agrees"] < many * max(LEAST, group["contradicts"])
-        )
+        least = many * max(LEAST, group["contradicts"])
+        # Shops' prices are the ones at launch by chance, too.
+        least = MOST_RIGHT * group["contradicts"] if claim.group == "prices" else least
+        weak = kind != "digit swap" and claim.group and group["agrees"] < least
         known, stated = numbers_of(k.value for k in evidence_of(claim)), numbers_of(claim.values)
         plain = claim.block >= GRID and kind in PLAIN
         # In a sentence the second value may be of something else; two cells of one row are of one GPU.
@@ -388,7 +389,8 @@ def _verdict(claim: Claim) -> Verdict:
     no_multiple = bool(ratios) and claim.field in (*SUMMED, "power_w") and all(
         least < ratio < 2 - APART and not alike(ratio, 1, APART) for ratio in ratios
     )  # fmt: skip
-    together = claim.count > 1 and not (claim.total or no_multiple) and claim.field not in OF_EACH
+    of_one = no_multiple or (mechanism(claim) or ("",))[0] in ("digit swap", "full die for product")
+    together = claim.count > 1 and not (claim.total or of_one) and claim.field not in OF_EACH
     # A cell that names several GPUs says its value of each; in prose it may be of one of them.
     several = claim.several and claim.block < GRID
     # "Volta: GV100, 2017" is about the chip, which a Quadro is named after.
@@ -633,7 +635,7 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
         varied = claim.field == "power_w" and not any(k.alternatives for k in known)
         far = not varied and all(
             isinstance(stated, Number) and isinstance(value, float)
-            and not alike(stated.value, value, WIDE if claim.field == "memory_bus_bits" else FAR)
+            and not alike(stated.value, value, WIDE if claim.field in OF_WIDTH else FAR)
             for stated in claim.values for value in values
         )  # fmt: skip
         # In such a process no chip of its kind is made; 4N is called 5 nm, too, and AMD's packages mix two.

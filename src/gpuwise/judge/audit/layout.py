@@ -956,6 +956,9 @@ def _before(body: Sequence[Line], count: int) -> Arranged:
         while after < len(body) and after - at <= MOST_LINES and kind(body[after].text) == "V":
             after += 1
         values = [li for li in body[at + 1 : after] if not _PERCENT.fullmatch(li.text)]
+        # The paragraph of the label holds its values; what follows may be the text below the table.
+        own = [li for li in values if li.paragraph == body[at].paragraph]
+        values = own if len(own) == count else values
         # A value more than there are GPUs: the label is not the one of all of them.
         more = any(t.kind != "field" for li in values[count : count + 1] for t in scan(li.text))
         if kind(body[at].text) == "F" and len(values) >= count and not more:

@@ -140,6 +140,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     about = text.scope.about
     topic: str | None = None
     asked, counting, speed = text.scope.asked, "", ""
+    asked = asked or "launch" * (CUES["when_launched"].search(text.scope.title) is not None)
     cached = asked == "l2_bytes"
     formats, named_last = list[str](), list[Token]()
     able: str | None = None
@@ -333,6 +334,18 @@ class _Choice(Sentence):
         if not options:
             return None
         options.sort(key=lambda one: one.cost)
+        near = min(options, key=lambda one: (one.owned, one.said))
+        mine = [one for one in options if one.owner is near.owner is not self.about]
+        large = token.kind == "value" and token.numbers[0].value >= SMALLEST.get(token.measures, 0.0)
+        if (
+            large
+            and mine
+            and not (options[0].known and options[0] in mine)
+            and self.is_vouched(place, near.owner)
+        ):
+            # What stands in a list of what its GPU has is that one's, however well it fits another.
+            listed = (replace(o, said=min(o.said, LISTED)) if o.said == near.said else o for o in mine)
+            options = sorted(listed, key=lambda one: one.cost)
         best = options[0]
         if not best.known and best.said >= UNREAD:
             return None
@@ -397,13 +410,8 @@ class _Choice(Sentence):
             owner, certain = self.owned[place - 1]
             # A card that the catalog lacks has no figure that confirms it.
             best, sure = replace(best, owner=owner), certain and bool(best.owner.gpu_ids)
-        if (
-            sure
-            and field in WHOLE
-            and not (best.known or place in self.of_any)
-            and self.has_right(place, best)
-        ):
-            sure = False
+        of_whole = field in WHOLE and not (best.known or place in self.of_any)
+        sure = sure and not (of_whole and self.has_right(place, best))
         # "3090 63 tokens/s, P40 22 tokens/s": the speed of a card that is called by its number.
         # A range, "14 to 16", is not the count of a product's units.
         other = (field == "throughput" and self.numbered is not None) or (token.is_range and field in COUNTS)
@@ -415,7 +423,7 @@ class _Choice(Sentence):
         claim = replace(claim, doubt=doubt, of_any=place in self.of_any)
         if field == "launch_price_usd" and not CUES["at_launch"].search(self.around(token)):
             # Today's or the one at launch: as the other prices of the sentence.
-            claim = replace(claim, group=f"prices {line}")
+            claim = replace(claim, group="prices")
         return replace(claim, total=True) if total else claim
 
     def everyone(self, best: _Option, options: Sequence[_Option]) -> Subject | None:
@@ -491,7 +499,7 @@ class _Choice(Sentence):
         """What a value or name may claim, GPU aside, with the cost of its field."""
         token = self.tokens[place]
         if token.kind == "name":
-            if token.field != "launch" or any(
+            if token.field != "launch" or self.asked == "launch" or any(
                 self.before(cue, token.start) for cue in ("launched", "card_of_year")
             ) or (
                 CUES["launched_behind"].match(self.text, token.end) or self.follows(place, "launch")
@@ -1073,7 +1081,10 @@ FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
     "measured around it": lambda s, v: s.of_measured,
     "measured in its title": lambda s, v: s.measured,
     "card by number": lambda s, v: s.numbered is not None and s.numbered < v.token.start,
-    "a question": lambda s, v: s.text.endswith("?"),
+    "a question": lambda s, v: s.text.endswith("?") and not CUES["tag_question"].search(s.text),
+    # "12 GB on a 192-bit bus = 504 GB/s"
+    "of its bus": lambda s, v: v.token.measures == "bytes/s" and " would " not in s.text and re.search(
+        r"\d[ -]?bits?\b[^.;=\d]{0,24}= ?$", s.text[: v.token.start]),
     "a table without its cells": lambda s, v: s.telegram,
     "unnamed field": lambda s, v: s.own(v.place) is None,
     "rated": lambda s, v: v.place in s.listed or s.own(v.place) == v.field or s.before(

@@ -144,8 +144,10 @@ class Sentence:
         for place, token in enumerate(self.tokens):
             if token.kind == "gpu":
                 # "**A4000.** Half of an A6000: 16 GB, 140 W" lists what the text speaks of.
+                # So does "twice the bandwidth of the L4, at 600 GB/s".
                 likened = (about and self.before("likened", token.start)) or (
-                    token.start in self.related and CUES["then_lists"].match(text, token.end)
+                    token.start in self.related
+                    and (text.startswith(", at ", token.end) or CUES["then_lists"].match(text, token.end))
                 )
                 head, end = None if likened else token, token.end
             elif head is not None and (
@@ -435,7 +437,11 @@ class Sentence:
         first = next((t for t in before if t.kind == "gpu" or t.field == "chip"), None)
         # "TU116, 1408 shaders, 6GB" lists what a card has.
         lists = first is not None and re.match(r",\s\d", self.text[first.end :]) is not None
-        return first is not None and first.field == "chip" and not lists
+        # "128 SMs of the AD102, which has 144"
+        of_it = (
+            re.search(r"\b[AGT][A-Z]?\d{3},? (?:which|that|whose)\b", self.text[: token.start]) is not None
+        )
+        return of_it or (first is not None and first.field == "chip" and not lists)
 
     @cached_property
     def of_own_subject(self) -> bool:
