@@ -223,8 +223,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             at, end_at = pronoun.span("it")
             it = Token(kind="gpu", start=at, end=end_at, text=about.text, gpu_ids=about.gpu_ids)
             named = sorted([it, *named], key=lambda g: g.start) if not about.several else named
-        elif about is not None and about.sure and not (about.several or named) and len(words) < 2 * NEAR:
-            # "No tensor cores." below the name of a GPU.
+        elif about is not None and about.sure and not named and len(words) < 2 * NEAR:
+            # "No tensor cores." below the name of a GPU, or of several, none of which may have it then.
             named = [Token(kind="gpu", start=0, end=0, text=about.text, gpu_ids=about.gpu_ids)]
         elif not named and (family := CUES["family_leads"].match(words)) is not None:
             # "All Hopper products support FP8": of each of that architecture.
@@ -241,8 +241,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             if field != "matrix_units" or not CUES["in_units"].search(words, 0, match.start())
         ]  # fmt: skip
         named = sentence.with_it(named) if said_abilities else named
-        for claim in abilities(words, named, line, text.block, said_abilities, able):
-            yield replace(claim, sure=False) if denied else claim
+        for claim in abilities(words, named, text.block, said_abilities, able):
+            yield replace(claim, line=text.line(start + claim.line), sure=claim.sure and not denied)
         able = said_abilities[-1][0] if said_abilities else None
         yield from comparisons(words, named, line, text.block)
         for match, speaks, other, field in sentence.ellipses(named):
