@@ -36,8 +36,8 @@ def abilities(
 ) -> Iterator[Claim]:  # fmt: skip
     """What a GPU can do: "The T4 supports FP8", "the RTX 4090 has no NVLink", "FP8 is not on it".
 
-    Each claim has for its line the place in the sentence where it ends. `abilities`: those that it names; `before`: the one that the sentence before names, of which this one may
-    go on: "The A10 does not."
+    Each claim has for its line the place in the sentence where it ends. `abilities`: those that it names;
+    `before`: the one that the sentence before names, of which this one may go on: "The A10 does not."
     """
     if not (gpus and (abilities or before)):
         return

@@ -17,7 +17,7 @@ from math import inf, nan
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import agree, evidence, explain
 from gpuwise.judge.audit.agree import ROUNDED, agrees, evidence_of, is_copied, numbers_of, same, states
-from gpuwise.judge.audit.cells import POINTED, SUMMED, WHOLE, in_thousands
+from gpuwise.judge.audit.cells import IN_SUM, POINTED, SUMMED, WHOLE, in_thousands
 from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism
 from gpuwise.judge.audit.grid import GRID
@@ -118,7 +118,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         # In a text with decimal commas a point parts thousands: "3.958 TFLOPS".
         claims = _with_points_for_thousands(claims)
     ratios = [_of_ratio(claim) for claim in claims if claim.than]
-    claims = _narrowed([claim for claim in claims if not claim.than])
+    claims = _summed(_narrowed([claim for claim in claims if not claim.than]))
     verdicts = [_verdict(claim) for claim in claims]
     judged = list(zip(claims, verdicts, strict=True))
     text = Around(claims, [claim for claim, verdict in judged if verdict == "contradicts"])
@@ -369,6 +369,42 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
         return ids if ids and {*ids} <= {*c.gpu_ids} else c.gpu_ids
 
     return tuple(replace(c, gpu_ids=of(c)) for c in claims)
+
+
+def _summed(claims: Sequence[Claim]) -> list[Claim]:
+    """The claims; where nearly all of a column, or of a list that counts its GPUs, are so many times what the
+    GPUs have, those that are not are wrong sums, too."""
+    places: dict[object, set[int]] = defaultdict(set)
+    found = list(claims)
+    for n, c in enumerate(claims):
+        of_one = agrees(replace(c, count=1, total=False))
+        if c.field in (*SUMMED, "power_w") and c.gpu_ids and not (c.several or of_one):
+            times = range(2, IN_SUM + 1) if c.block >= GRID else (c.count,) if c.count > 1 else ()
+            for count in times:
+                places[-(c.block // GRID) or c.block, c.field, count * (c.block >= GRID)].add(n)
+            if c.block >= GRID and min(numbers_of(c.values)) > FIELDS[c.field].high:
+                found[n] = replace(c, sure=False)
+    for (_, _, times), members in places.items():
+        counts = {n: times or claims[n].count for n in members}
+        right = {n for n in members if _is_sum(claims[n], counts[n])}
+        least = ROWS - 1 if times else LEAST
+        if len({claims[n].gpu_ids for n in right}) < least or len(right) < LEAST * len(members - right):
+            continue
+        for n in members:
+            one = replace(claims[n], count=counts[n], total=True)
+            more = min(numbers_of(one.values)) > (2 - APART) * _most(one)
+            if (n not in right and more) or (n in right and agrees(one)):
+                found[n] = replace(one, sure=one.sure and len(one.values) == 1)
+    return found
+
+
+def _is_sum(claim: Claim, count: int) -> bool:
+    """Whether a value is so many times the known one, in units of a thousand or of 1,024."""
+    known = numbers_of(k.value for k in evidence_of(claim))
+    near = max(ROUNDED, *(0.5 * 10.0 ** (1 - v.digits) for v in claim.values if isinstance(v, Number)))
+    return any(
+        alike(v, f * count * k, near) for v in numbers_of(claim.values) for k in known for f in (1, 1.024)
+    )
 
 
 def _verdict(claim: Claim) -> Verdict:

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import product
 
 from gpuwise import checks
 from gpuwise.facts import catalog, prices
@@ -330,24 +331,51 @@ def judge_rents(claims: Sequence[Claim], today: date) -> Iterator[Finding]:
     )
     every = list(quotes)
     offers = [o for o in prices.newest(every) if not prices.is_stale(o, today)]
-    for claim in claims:
-        text = " | ".join(claim.context)[:NEAR]
+    # What GPUs cost by this text in the same row, and at the providers that it names.
+    ones: dict[object, set[float]] = defaultdict(set)
+    texts = [" | ".join(claim.context)[:NEAR] for claim in claims]
+    said = [{*re.findall(r"[a-z0-9]+", text.casefold())} & {*map(_called, every)} for text in texts]
+    for claim, providers in zip(claims, said, strict=True):
+        for gpu_id, place in product(claim.gpu_ids, (claim.line, *(providers if claim.count == 1 else ()))):
+            ones[gpu_id, place].update(v.value for v in claim.values if isinstance(v, Number))
+    for claim, text, providers in zip(claims, texts, said, strict=True):
         mine, ever = ([o for o in of if {*claim.gpu_ids} & {*o.gpu_ids}] for of in (offers, every))
-        words = set(re.findall(r"[a-z0-9]+", text.casefold()))
-        named = [o for o in mine if o.provider.casefold().split(".")[0].split()[0] in words]
+        named = [o for o in mine if _called(o) in providers]
         used = named or (mine if len(mine) >= FEWEST else [])
         verdict, best, explanation = _rent(claim, text, used, today.year)
+        amounts = [v.value for v in claim.values if isinstance(v, Number)]
+        in_row, there = (
+            {one for i in claim.gpu_ids for place in places for one in ones[i, place]}
+            for places in ((claim.line,), providers)
+        )
+        summed = any(alike(amounts[0], n * one, SUM_CLOSE) for one in in_row for n in (2, 4, 8, 16))
+        # "Eight H200 of Nebius are $43.20 an hour", beside "Nebius | H200 | 5.40"
+        counted = claim.count > 1 and claim.sure and there and not CUES["not_on_demand"].search(text)
+        wrong = counted and not any(
+            alike(amounts[0], n * one, KEPT_CLOSE) for one in there for n in (1, claim.count)
+        )
+        if summed:
+            # "$2.30 per GPU-hour | $18.40 per hour": of the whole machine.
+            verdict, explanation = "agrees", "of several GPUs together"
+        elif wrong:
+            verdict, best = "contradicts", " or ".join(f"${claim.count * one:,.2f}" for one in sorted(there))
+            explanation = f"the text states other prices of one: {claim.count} times is another sum"
         newest = max((offer.seen_on for offer in used), default="")
         # What nobody ever asked is no price of long ago.
         once = [o.per_gpu for o in ever] or [0.0]
         asked = [v.value / claim.count for v in claim.values if isinstance(v, Number)]
         stale = min(once) / HALF <= max(asked) and min(asked) <= HALF * max(once)
-        kind: Kind = "stale price" if stale else "wrong value"
+        kind: Kind = "wrong sum" if wrong and not summed else "stale price" if stale else "wrong value"
         yield Finding(
             lines=(claim.line,), gpu=claim.gpu, field=RENT, stated=claim.stated, verdict=verdict,
             kind=kind if verdict == "contradicts" else None, best=best, explanation=explanation,
             source=f"{len(used)} offers, newest of {newest}" if used else "",
         )  # fmt: skip
+
+
+def _called(offer: Offer) -> str:
+    """The word by which texts name the provider of an offer."""
+    return offer.provider.casefold().split(".")[0].split()[0]
 
 
 def _rent(claim: Claim, text: str, offers: Sequence[Offer], year: int) -> tuple[Verdict, str, str]:
