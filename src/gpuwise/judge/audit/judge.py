@@ -399,12 +399,13 @@ def _summed(claims: Sequence[Claim]) -> list[Claim]:
 
 
 def _is_sum(claim: Claim, count: int) -> bool:
-    """Whether a value is so many times the known one, in units of a thousand or of 1,024."""
+    """Whether a value is so many times the known one; of a thousand GB some make a TB, some of 1,024."""
     known = numbers_of(k.value for k in evidence_of(claim))
-    near = max(ROUNDED, *(0.5 * 10.0 ** (1 - v.digits) for v in claim.values if isinstance(v, Number)))
     return any(
-        alike(v, f * count * k, near) for v in numbers_of(claim.values) for k in known for f in (1, 1.024)
-    )
+        alike(v.value, f * count * k, max(ROUNDED, 0.05 * (v.digits < agree.FEW)))
+        for v in claim.values if isinstance(v, Number)
+        for k in known for f in ((1,) if "G" in claim.stated else (1, 1.024))
+    )  # fmt: skip
 
 
 def _verdict(claim: Claim) -> Verdict:

@@ -552,6 +552,11 @@ class _Choice(Sentence):
             own = self.own(place)
             said, dated = (self.before(cue, token.start) for cue in ("year_leads", "card_of_year"))
             held = next((t for t in reversed(self.tokens[:place]) if t.kind == "gpu"), None)
+            # "The A10 makes 40 tokens/s, the L4 20 and the T4 19."
+            rated = held and self.text[held.end : token.start] == " " and (
+                any(t.dimension == "item/s" for t in self.values if t.end < token.start)
+                and re.search(r"(?:,|,? and) (?:the )?$", self.text[: held.start])
+            )  # fmt: skip
             named = held and CUES["year_behind"].fullmatch(self.text, held.end, token.start)
             after_it = CUES["year_of"].match(self.text, token.end)
             many = token.numbers[0].value >= FIELDS["cuda_cores"].low or re.fullmatch(
@@ -565,7 +570,9 @@ class _Choice(Sentence):
             elif own is None and self.before("rated_at", token.start):
                 # "A TDP of 350"
                 yield LISTED, "power_w"
-            elif own is None and self.speed and self.before("speed_leads", token.start) and (
+            elif own is None and self.speed and (
+                rated or self.before("speed_leads", token.start)
+            ) and (
                 re.match(r"[.,;)]|$| (?:and|on|with)\b", after) and not re.fullmatch(r"20[0-3]\d", token.text)
             ):  # fmt: skip
                 yield LISTED, "throughput"

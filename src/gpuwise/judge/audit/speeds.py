@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import product
+from math import inf
 
 from gpuwise import checks
 from gpuwise.facts import catalog, prices
@@ -49,6 +50,8 @@ DIFFERENT = 0.01
 SPARE = 1.1
 # The part of its weights' bytes that a file has at least: some are in fewer bits than its format says.
 SAME_FORMAT = 0.6
+# So many times the bound several requests together are faster, where a text does not say how many there are.
+FEW_TIMES = 3.0
 # The same where the text itself works a bound out, of a size that it rounds.
 BOUND_SPARE = 1.4
 # Bytes/s at which a desktop's processor reads what of a model its GPU has no room for; bytes of a weight in 4
@@ -86,6 +89,7 @@ _POINTED = re.compile(POINTED)
 
 def judge(claims: Sequence[Claim]) -> Iterator[Finding]:
     """One finding per fault and GPU, with all its lines; one for each figure without a fault."""
+    claims = _of_same_model(claims)
     stepped = _of_batches(claims)
     rows = [(c, None if c.block // GRID in stepped else _row(c)) for c in _with_points_for_thousands(claims)]
     known = [(claim, row) for claim, row in rows if row is not None]
@@ -134,6 +138,20 @@ def _with_points_for_thousands(claims: Sequence[Claim]) -> list[Claim]:
         replace(c, values=in_thousands(c.values)) if "." in c.stated and c.block // GRID in parted else c
         for c in claims
     ]
+
+
+def _of_same_model(claims: Sequence[Claim]) -> list[Claim]:
+    """The claims; with each that says "same model" the words of the one before it that names its size."""
+    found, named = list[Claim](), ""
+    for claim in claims:
+        own = claim.context[0] if claim.context else ""
+        if CUES["parameters"].search(own):
+            # How many requests ran together each says for itself.
+            named = CUES["one_request"].sub(" ", own)
+        elif CUES["same_model"].search(own):
+            claim = replace(claim, context=(own, named, *claim.context[1:]))
+        found.append(claim)
+    return found
 
 
 def _of_batches(claims: Sequence[Claim]) -> set[int]:
@@ -195,6 +213,12 @@ def _peak(gpu_id: str, formats: Sequence[str], *, sparse: bool) -> float:
     return max((p.flop_per_s for p in peaks), default=0.0)
 
 
+def _is_of_desk(gpu_id: str) -> bool:
+    """Whether a GPU is in a computer of one user."""
+    spec = catalog.get(gpu_id)
+    return spec.text("form") in ("laptop", "soc") or spec.text("segment") in ("consumer", "workstation")
+
+
 def _of_tokens(claim: Claim) -> Finding:
     """Tokens a second of a language model: one request alone reads every weight for each token, which the
     bandwidth bounds; of any number of requests each token multiplies every weight, which the peak bounds."""
@@ -213,7 +237,10 @@ def _of_tokens(claim: Claim) -> Finding:
         return _finding(claim, "a model of this size may be a mixture that reads few of its weights")
     training = CUES["trains"].search(text) is not None and not CUES["infers"].search(text)
     # In training all tokens of a sequence share one read of the weights.
-    alone = not training and CUES["one_request"].search(text) and not CUES["many_requests"].search(text)
+    said = CUES["one_request"].search(text) is not None
+    # Who gives the size of the weights that a card for one's desk reads has one request in mind.
+    alone = not training and (said or (files and all(_is_of_desk(i) for i in claim.gpu_ids)))
+    alone = alone and not CUES["many_requests"].search(text)
     # The closest words that name a format, such as those of the column.
     formats = [[each for pattern, each in _BYTES if pattern.search(piece)] for piece in claim.context]
     stored = min(next(filter(None, formats), [FOUR_BITS]))
@@ -239,7 +266,7 @@ def _of_tokens(claim: Claim) -> Finding:
             why += f", of which {room / 1e9:.3g} GB fit"
         fits = size <= room or not CUES["offloads"].search(text)
         spare = BOUND_SPARE if CUES["at_most"].search(text) else SPARE
-        return _finding(claim, why, wrong=fits and value.value * least > spare)
+        return _finding(claim, why, wrong=fits and spare < value.value * least < (inf if said else FEW_TIMES))
     if not weights:
         return _finding(claim, "nothing says which model, or how many requests run together")
     count = claim.count if claim.count > 1 or CUES["one_gpu"].search(text) else IN_MACHINE
