@@ -37,7 +37,7 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
         if place and speaks is first and re.match(r"\W*(?:but|and)\b", words):
             # "The H200 keeps the compute of the H100 but offers 1.76 times ...".
             speaks = gpus[0]
-        if match is None or re.search(r"[.;]", words) or len(words) > 2 * NEAR:
+        if match is None or re.search(r"[.;](?!\d)", words) or len(words) > 3 * NEAR:
             continue
         before = (second, first) if turned else (speaks, second)
         found.append((match, *before, words))

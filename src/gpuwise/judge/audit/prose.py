@@ -245,12 +245,11 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             yield replace(claim, line=text.line(start + claim.line), sure=claim.sure and not denied)
         able = said_abilities[-1][0] if said_abilities else None
         yield from comparisons(words, named, line, text.block)
-        for match, speaks, other, field in sentence.ellipses(named):
-            said = f"{words[: match.start('of')]} the {field} of "
+        for stated_as, said, speaks, other in sentence.ellipses(named):
             end, ids = len(said) + 1, other.gpu_ids
             second = Token(kind="gpu", start=len(said), end=end, text=other.text, gpu_ids=ids)
             for claim in comparisons(f"{said}X", [speaks, second], line, text.block):
-                yield replace(claim, stated=match[0])
+                yield replace(claim, stated=stated_as)
         about = sentence.subject_after()
         about = grid.of_maker(words, about) if about is not None and sentence.gpus else about
     if about is not None:

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
-from itertools import product
+from itertools import product as pairs_of
 from math import inf
 
 from gpuwise import checks
@@ -363,7 +363,7 @@ def judge_rents(claims: Sequence[Claim], today: date) -> Iterator[Finding]:
     texts = [" | ".join(claim.context)[:NEAR] for claim in claims]
     said = [{*re.findall(r"[a-z0-9]+", text.casefold())} & {*map(_called, every)} for text in texts]
     for claim, providers in zip(claims, said, strict=True):
-        for gpu_id, place in product(claim.gpu_ids, (claim.line, *(providers if claim.count == 1 else ()))):
+        for gpu_id, place in pairs_of(claim.gpu_ids, (claim.line, *(providers if claim.count == 1 else ()))):
             ones[gpu_id, place].update(v.value for v in claim.values if isinstance(v, Number))
     for claim, text, providers in zip(claims, texts, said, strict=True):
         mine, ever = ([o for o in of if {*claim.gpu_ids} & {*o.gpu_ids}] for of in (offers, every))
