@@ -369,7 +369,10 @@ def judge_rents(claims: Sequence[Claim], today: date) -> Iterator[Finding]:
         mine, ever = ([o for o in of if {*claim.gpu_ids} & {*o.gpu_ids}] for of in (offers, every))
         named = [o for o in mine if _called(o) in providers]
         used = named or (mine if len(mine) >= FEWEST else [])
-        verdict, best, explanation = _rent(claim, text, used, today.year)
+        # Spot prices, and prices that the text dates itself, may differ from offers on demand.
+        past = any(int(named) != today.year for named in re.findall(r"\b20[12]\d\b", text))
+        other = past or CUES["not_on_demand"].search(text) is not None
+        verdict, best, explanation = _rent(claim, text, used, other)
         amounts = [v.value for v in claim.values if isinstance(v, Number)]
         in_row, there = (
             {one for i in claim.gpu_ids for place in places for one in ones[i, place]}
@@ -377,7 +380,7 @@ def judge_rents(claims: Sequence[Claim], today: date) -> Iterator[Finding]:
         )
         summed = any(alike(amounts[0], n * one, SUM_CLOSE) for one in in_row for n in (2, 4, 8, 16))
         # "Eight H200 of Nebius are $43.20 an hour", beside "Nebius | H200 | 5.40"
-        counted = claim.count > 1 and claim.sure and there and not CUES["not_on_demand"].search(text)
+        counted = claim.count > 1 and claim.sure and there and not other
         wrong = counted and not any(
             alike(amounts[0], n * one, KEPT_CLOSE) for one in there for n in (1, claim.count)
         )
@@ -405,8 +408,8 @@ def _called(offer: Offer) -> str:
     return offer.provider.casefold().split(".")[0].split()[0]
 
 
-def _rent(claim: Claim, text: str, offers: Sequence[Offer], year: int) -> tuple[Verdict, str, str]:
-    """(verdict, range of the offers, why) of one price; `year` is the present one."""
+def _rent(claim: Claim, text: str, offers: Sequence[Offer], other: bool) -> tuple[Verdict, str, str]:
+    """(verdict, range of the offers, why) of one price; `other`: not of today, or not on demand."""
     if not offers:
         return "cannot tell", "", "too few offers known of the last half year"
     amounts = sorted(offer.per_gpu for offer in offers)
@@ -421,10 +424,8 @@ def _rent(claim: Claim, text: str, offers: Sequence[Offer], year: int) -> tuple[
         return "cannot tell", best, "of a month"
     if all(v in NO_PRICE for v in stated):
         return "cannot tell", best, "a placeholder where no price is known"
-    # Spot prices, and prices that the text dates itself, may differ from offers on demand, but none is FAR
-    # above all of them. The most that somebody would pay is a limit, not a price.
-    past = any(int(named) != year for named in re.findall(r"\b20[12]\d\b", text))
-    other = past or CUES["not_on_demand"].search(text) or CUES["instance"].search(text)
+    # None is FAR above all of them. The most that somebody would pay is a limit, not a price.
+    other = other or CUES["instance"].search(text) is not None
     excused = (other and min(stated) < FAR * high) or (dear and claim.at_most)
     sure = claim.sure and not claim.several and claim.count == 1 and not excused
     why = f"GPUs of this kind cost {'less' if dear else 'more'} now"
