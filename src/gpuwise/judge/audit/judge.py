@@ -374,38 +374,21 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
 def _summed(claims: Sequence[Claim]) -> list[Claim]:
     """The claims; where nearly all of a column, or of a list that counts its GPUs, are so many times what the
     GPUs have, those that are not are wrong sums, too."""
-    places: dict[object, set[int]] = defaultdict(set)
-    found = list(claims)
+    found, places = list(claims), defaultdict[tuple[int, str, int], dict[int, Claim]](dict)
     for n, c in enumerate(claims):
-        of_one = agrees(replace(c, count=1, total=False))
-        if c.field in (*SUMMED, "power_w") and c.gpu_ids and not (c.several or of_one):
-            times = range(2, IN_SUM + 1) if c.block >= GRID else (c.count,) if c.count > 1 else ()
-            for count in times:
-                places[-(c.block // GRID) or c.block, c.field, count * (c.block >= GRID)].add(n)
-            if c.block >= GRID and min(numbers_of(c.values)) > FIELDS[c.field].high:
+        table, plain = c.block // GRID, c.gpu_ids and not c.several and len(c.values) == 1
+        if plain and c.field in (*SUMMED, "power_w") and not agrees(replace(c, count=1, total=False)):
+            for count in range(2, IN_SUM + 1) if table else {c.count} - {1}:
+                key = (-table or c.block, c.field, table and count)
+                places[key][n] = replace(c, count=count, total=True)
+            if table and max(numbers_of(c.values)) > FIELDS[c.field].high:
                 found[n] = replace(c, sure=False)
-    for (_, _, times), members in places.items():
-        counts = {n: times or claims[n].count for n in members}
-        right = {n for n in members if _is_sum(claims[n], counts[n])}
-        least = ROWS - 1 if times else LEAST
-        if len({claims[n].gpu_ids for n in right}) < least or len(right) < LEAST * len(members - right):
-            continue
-        for n in members:
-            one = replace(claims[n], count=counts[n], total=True)
-            more = min(numbers_of(one.values)) > (2 - APART) * _most(one)
-            if (n not in right and more) or (n in right and agrees(one)):
-                found[n] = replace(one, sure=one.sure and len(one.values) == 1)
+    for (_, _, times), sums in places.items():
+        right = [c.gpu_ids for c in sums.values() if agrees(c)]
+        if len({*right}) >= max(LEAST + (times > 0), LEAST * (len(sums) - len(right))):
+            for n, c in sums.items():
+                found[n] = c if min(numbers_of(c.values)) > (2 - APART) * _most(c) else found[n]
     return found
-
-
-def _is_sum(claim: Claim, count: int) -> bool:
-    """Whether a value is so many times the known one; of a thousand GB some make a TB, some of 1,024."""
-    known = numbers_of(k.value for k in evidence_of(claim))
-    return any(
-        alike(v.value, f * count * k, max(ROUNDED, 0.05 * (v.digits < agree.FEW)))
-        for v in claim.values if isinstance(v, Number)
-        for k in known for f in ((1,) if "G" in claim.stated else (1, 1.024))
-    )  # fmt: skip
 
 
 def _verdict(claim: Claim) -> Verdict:

@@ -244,12 +244,17 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         for claim in abilities(words, named, text.block, said_abilities, able):
             yield replace(claim, line=text.line(start + claim.line), sure=claim.sure and not denied)
         able = said_abilities[-1][0] if said_abilities else None
+        if about is not None and about.sure and not about.several and named and (
+            CUES["compares"].search(words, 0, named[0].start)
+        ):  # fmt: skip
+            named = [Token(kind="gpu", start=0, end=0, text=about.text, gpu_ids=about.gpu_ids), *named]
         yield from comparisons(words, named, line, text.block)
-        for stated_as, said, speaks, other in sentence.ellipses(named):
+        for match, speaks, other, field in sentence.ellipses(named):
+            said = f"{words[: match.start('of')]} the {field} of "
             end, ids = len(said) + 1, other.gpu_ids
             second = Token(kind="gpu", start=len(said), end=end, text=other.text, gpu_ids=ids)
             for claim in comparisons(f"{said}X", [speaks, second], line, text.block):
-                yield replace(claim, stated=stated_as)
+                yield replace(claim, stated=match[0])
         about = sentence.subject_after()
         about = grid.of_maker(words, about) if about is not None and sentence.gpus else about
     if about is not None:

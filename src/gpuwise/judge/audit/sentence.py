@@ -451,33 +451,9 @@ class Sentence:
         """Whether it goes on about what the text speaks of: "It is 8 nm", "Got Ampere tech"."""
         return bool(CUES["pronoun"].match(self.text) or CUES["no_subject"].match(self.text))
 
-    def ellipses(self, named: Sequence[Token]) -> Iterator[tuple[str, str, Token, Subject]]:
-        """Ratios that name not both GPUs, or one before the other, each as (the words, a sentence up to the
-        second GPU, the first one, the second one): "twice its memory", of another GPU of this sentence or of
-        the one that the text spoke of; "67 TFLOPS, 3.4 times the FP64 rate of the A100"; "From the A100 to
-        the H100 the memory grows 1.2 times"."""
-        first, second = ([*self.gpus, None, None])[:2]
-        one = subject([first]) if first else None
-        if first and one and second and (
-            CUES["moves_from"].fullmatch(self.text[: first.start])
-            and re.fullmatch(r" to (?:the |an? )?", self.text[first.end : second.start])
-            and (rises := CUES["rises"].match(self.text, second.end))
-        ):  # fmt: skip
-            said = f" has {rises['times']} times the {rises['field']} of "
-            yield rises["stated"], " " * second.end + said, second, one
-        about, likened = self.about, CUES["compares"].search(self.text, 0, first.start) if first else None
-        if (
-            one
-            and likened
-            and about
-            and about.sure
-            and not (about.several or {*about.gpu_ids} & {*one.gpu_ids})
-            and (of := next((t for t in self.values if self.text[t.end : likened.start()] == ", "), None))
-        ):
-            # What stands behind a rate is of a peak.
-            ratio = likened[0].replace(" the ", " the peak ", 1) if of.dimension == "op/s" else likened[0]
-            it = Token(kind="gpu", start=0, end=0, text=about.text, gpu_ids=about.gpu_ids)
-            yield likened[0].strip(), f" has {ratio}", it, one
+    def ellipses(self, named: Sequence[Token]) -> Iterator[tuple[re.Match[str], Token, Subject, str]]:
+        """Ratios without the second GPU's name: "twice its memory", of another GPU of this sentence or of the
+        one that the text spoke of."""
         its = self.says("its_ratio") if " its " in self.text else None
         before = [g for g in named if g.end <= its.start()] if its else []
         if its is None or not before:
@@ -489,7 +465,7 @@ class Sentence:
         speaks = next((g for g in reversed(own) if which or g.start not in self.compared), own[-1])
         for other in (*(subject([g]) for g in reversed(before)), self.about):
             if other and not other.several and not set(other.gpu_ids) & set(speaks.gpu_ids):
-                yield its[0], f"{self.text[: its.start('of')]} the {its['field']} of ", speaks, other
+                yield its, speaks, other, its["field"]
                 return
 
     def with_it(self, named: Sequence[Token]) -> list[Token]:

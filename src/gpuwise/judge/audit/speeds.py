@@ -15,7 +15,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
-from itertools import product as pairs_of
 from math import inf
 
 from gpuwise import checks
@@ -50,6 +49,8 @@ DIFFERENT = 0.01
 SPARE = 1.1
 # The part of its weights' bytes that a file has at least: some are in fewer bits than its format says.
 SAME_FORMAT = 0.6
+# The segments of cards in a computer of one user.
+OF_DESK = {"consumer", "workstation"}
 # So many times the bound several requests together are faster, where a text does not say how many there are.
 FEW_TIMES = 3.0
 # The same where the text itself works a bound out, of a size that it rounds.
@@ -89,8 +90,13 @@ _POINTED = re.compile(POINTED)
 
 def judge(claims: Sequence[Claim]) -> Iterator[Finding]:
     """One finding per fault and GPU, with all its lines; one for each figure without a fault."""
-    claims = _of_same_model(claims)
-    stepped = _of_batches(claims)
+    stepped, named, claims = _of_batches(claims), "", list(claims)
+    for n, own in enumerate(claim.context[0] if claim.context else "" for claim in claims):
+        if CUES["parameters"].search(own):
+            # What "same model" further on goes back to; how many requests ran each says for itself.
+            named = CUES["one_request"].sub(" ", own)
+        elif CUES["same_model"].search(own):
+            claims[n] = replace(claims[n], context=(own, named, *claims[n].context[1:]))
     rows = [(c, None if c.block // GRID in stepped else _row(c)) for c in _with_points_for_thousands(claims)]
     known = [(claim, row) for claim, row in rows if row is not None]
     cautions = checks.judge([row for _, row in known])
@@ -138,20 +144,6 @@ def _with_points_for_thousands(claims: Sequence[Claim]) -> list[Claim]:
         replace(c, values=in_thousands(c.values)) if "." in c.stated and c.block // GRID in parted else c
         for c in claims
     ]
-
-
-def _of_same_model(claims: Sequence[Claim]) -> list[Claim]:
-    """The claims; with each that says "same model" the words of the one before it that names its size."""
-    found, named = list[Claim](), ""
-    for claim in claims:
-        own = claim.context[0] if claim.context else ""
-        if CUES["parameters"].search(own):
-            # How many requests ran together each says for itself.
-            named = CUES["one_request"].sub(" ", own)
-        elif CUES["same_model"].search(own):
-            claim = replace(claim, context=(own, named, *claim.context[1:]))
-        found.append(claim)
-    return found
 
 
 def _of_batches(claims: Sequence[Claim]) -> set[int]:
@@ -213,12 +205,6 @@ def _peak(gpu_id: str, formats: Sequence[str], *, sparse: bool) -> float:
     return max((p.flop_per_s for p in peaks), default=0.0)
 
 
-def _is_of_desk(gpu_id: str) -> bool:
-    """Whether a GPU is in a computer of one user."""
-    spec = catalog.get(gpu_id)
-    return spec.text("form") in ("laptop", "soc") or spec.text("segment") in ("consumer", "workstation")
-
-
 def _of_tokens(claim: Claim) -> Finding:
     """Tokens a second of a language model: one request alone reads every weight for each token, which the
     bandwidth bounds; of any number of requests each token multiplies every weight, which the peak bounds."""
@@ -237,10 +223,10 @@ def _of_tokens(claim: Claim) -> Finding:
         return _finding(claim, "a model of this size may be a mixture that reads few of its weights")
     training = CUES["trains"].search(text) is not None and not CUES["infers"].search(text)
     # In training all tokens of a sequence share one read of the weights.
-    said = CUES["one_request"].search(text) is not None
+    single = CUES["one_request"].search(text) is not None
     # Who gives the size of the weights that a card for one's desk reads has one request in mind.
-    alone = not training and (said or (files and all(_is_of_desk(i) for i in claim.gpu_ids)))
-    alone = alone and not CUES["many_requests"].search(text)
+    desk = bool(files) and {catalog.get(i).text("segment") for i in claim.gpu_ids} <= OF_DESK
+    alone = not training and (single or desk) and not CUES["many_requests"].search(text)
     # The closest words that name a format, such as those of the column.
     formats = [[each for pattern, each in _BYTES if pattern.search(piece)] for piece in claim.context]
     stored = min(next(filter(None, formats), [FOUR_BITS]))
@@ -266,7 +252,7 @@ def _of_tokens(claim: Claim) -> Finding:
             why += f", of which {room / 1e9:.3g} GB fit"
         fits = size <= room or not CUES["offloads"].search(text)
         spare = BOUND_SPARE if CUES["at_most"].search(text) else SPARE
-        return _finding(claim, why, wrong=fits and spare < value.value * least < (inf if said else FEW_TIMES))
+        return _finding(claim, why, wrong=fits and spare < value.value * least < (inf if single else FEW_TIMES))
     if not weights:
         return _finding(claim, "nothing says which model, or how many requests run together")
     count = claim.count if claim.count > 1 or CUES["one_gpu"].search(text) else IN_MACHINE
@@ -358,54 +344,47 @@ def judge_rents(claims: Sequence[Claim], today: date) -> Iterator[Finding]:
     )
     every = list(quotes)
     offers = [o for o in prices.newest(every) if not prices.is_stale(o, today)]
+    called = {o.provider: o.provider.casefold().split(".")[0].split()[0] for o in every}
+    texts = [" | ".join(claim.context)[:NEAR] for claim in claims]
+    said = [{*re.findall(r"[a-z0-9]+", text.casefold())}.intersection(called.values()) for text in texts]
     # What GPUs cost by this text in the same row, and at the providers that it names.
     ones: dict[object, set[float]] = defaultdict(set)
-    texts = [" | ".join(claim.context)[:NEAR] for claim in claims]
-    said = [{*re.findall(r"[a-z0-9]+", text.casefold())} & {*map(_called, every)} for text in texts]
     for claim, providers in zip(claims, said, strict=True):
-        for gpu_id, place in pairs_of(claim.gpu_ids, (claim.line, *(providers if claim.count == 1 else ()))):
-            ones[gpu_id, place].update(v.value for v in claim.values if isinstance(v, Number))
+        for place in (claim.line, *(providers if claim.count == 1 else ())):
+            for gpu_id in claim.gpu_ids:
+                ones[gpu_id, place].update(v.value for v in claim.values if isinstance(v, Number))
     for claim, text, providers in zip(claims, texts, said, strict=True):
         mine, ever = ([o for o in of if {*claim.gpu_ids} & {*o.gpu_ids}] for of in (offers, every))
-        named = [o for o in mine if _called(o) in providers]
+        named = [o for o in mine if called[o.provider] in providers]
         used = named or (mine if len(mine) >= FEWEST else [])
         # Spot prices, and prices that the text dates itself, may differ from offers on demand.
         past = any(int(named) != today.year for named in re.findall(r"\b20[12]\d\b", text))
         other = past or CUES["not_on_demand"].search(text) is not None
         verdict, best, explanation = _rent(claim, text, used, other)
-        amounts = [v.value for v in claim.values if isinstance(v, Number)]
+        amount = max(v.value for v in claim.values if isinstance(v, Number))
         in_row, there = (
             {one for i in claim.gpu_ids for place in places for one in ones[i, place]}
             for places in ((claim.line,), providers)
         )
-        summed = any(alike(amounts[0], n * one, SUM_CLOSE) for one in in_row for n in (2, 4, 8, 16))
-        # "Eight H200 of Nebius are $43.20 an hour", beside "Nebius | H200 | 5.40"
-        counted = claim.count > 1 and claim.sure and there and not other
-        wrong = counted and not any(
-            alike(amounts[0], n * one, KEPT_CLOSE) for one in there for n in (1, claim.count)
-        )
-        if summed:
-            # "$2.30 per GPU-hour | $18.40 per hour": of the whole machine.
-            verdict, explanation = "agrees", "of several GPUs together"
-        elif wrong:
-            verdict, best = "contradicts", " or ".join(f"${claim.count * one:,.2f}" for one in sorted(there))
-            explanation = f"the text states other prices of one: {claim.count} times is another sum"
+        summed = any(alike(amount, n * one, SUM_CLOSE) for one in in_row for n in (2, 4, 8, 16))
+        # "Eight H200 of Nebius are $43.20 an hour", beside "Nebius | H200 | 5.40"; "$2.30 | $18.40".
+        wrong = claim.count > 1 and claim.sure and there and not (summed or other) and not any(
+            alike(amount, n * one, KEPT_CLOSE) for one in there for n in (1, claim.count)
+        )  # fmt: skip
+        if summed or wrong:
+            verdict, explanation = "contradicts" if wrong else "agrees", "of several GPUs together"
+            best = " or ".join(f"${claim.count * one:,.2f}" for one in sorted(there)) if wrong else best
         newest = max((offer.seen_on for offer in used), default="")
         # What nobody ever asked is no price of long ago.
         once = [o.per_gpu for o in ever] or [0.0]
         asked = [v.value / claim.count for v in claim.values if isinstance(v, Number)]
         stale = min(once) / HALF <= max(asked) and min(asked) <= HALF * max(once)
-        kind: Kind = "wrong sum" if wrong and not summed else "stale price" if stale else "wrong value"
+        kind: Kind = "wrong sum" if wrong else "stale price" if stale else "wrong value"
         yield Finding(
             lines=(claim.line,), gpu=claim.gpu, field=RENT, stated=claim.stated, verdict=verdict,
             kind=kind if verdict == "contradicts" else None, best=best, explanation=explanation,
             source=f"{len(used)} offers, newest of {newest}" if used else "",
         )  # fmt: skip
-
-
-def _called(offer: Offer) -> str:
-    """The word by which texts name the provider of an offer."""
-    return offer.provider.casefold().split(".")[0].split()[0]
 
 
 def _rent(claim: Claim, text: str, offers: Sequence[Offer], other: bool) -> tuple[Verdict, str, str]:
