@@ -86,9 +86,8 @@ def abilities(
                 # "RTX 4090: NVLink", "On the RTX 5090, FP4 is supported", "And MIG is on board".
                 few = len(fillers) < 2 and lead[start:].strip() not in ("", ",")
                 bare = "yes" if few and not re.match(r"\s?\w", clause) else ""
-                # "NVLink with 900 GB/s", "MIG into 7 parts"
-                shown = re.match(r" (?:with|into) ", clause) is not None
-                said = _answer(clause, natively) or bare or ("yes" if shown else None)
+                shown = "yes" if clause[:6] in (" with ", " into ") else None  # "MIG into 7 parts"
+                said = _answer(clause, natively) or bare or shown
             if re.match(r"\s(?:(?:is |are )?(?:unsupported|not supported)\b|not(?: natively)?\s*$)", clause):
                 # "The RTX 4090 has NVLink unsupported", as Japanese says it; "supports BF16 not", as German.
                 said = "no"

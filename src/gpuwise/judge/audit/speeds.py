@@ -49,8 +49,6 @@ DIFFERENT = 0.01
 SPARE = 1.1
 # The part of its weights' bytes that a file has at least: some are in fewer bits than its format says.
 SAME_FORMAT = 0.6
-# The segments of cards in a computer of one user.
-OF_DESK = {"consumer", "workstation"}
 # So many times the bound several requests together are faster, where a text does not say how many there are.
 FEW_TIMES = 3.0
 # The same where the text itself works a bound out, of a size that it rounds.
@@ -225,7 +223,8 @@ def _of_tokens(claim: Claim) -> Finding:
     # In training all tokens of a sequence share one read of the weights.
     single = CUES["one_request"].search(text) is not None
     # Who gives the size of the weights that a card for one's desk reads has one request in mind.
-    desk = bool(files) and {catalog.get(i).text("segment") for i in claim.gpu_ids} <= OF_DESK
+    segments = {catalog.get(i).text("segment") for i in claim.gpu_ids}
+    desk = files and segments <= {"consumer", "workstation"}
     alone = not training and (single or desk) and not CUES["many_requests"].search(text)
     # The closest words that name a format, such as those of the column.
     formats = [[each for pattern, each in _BYTES if pattern.search(piece)] for piece in claim.context]
@@ -252,7 +251,9 @@ def _of_tokens(claim: Claim) -> Finding:
             why += f", of which {room / 1e9:.3g} GB fit"
         fits = size <= room or not CUES["offloads"].search(text)
         spare = BOUND_SPARE if CUES["at_most"].search(text) else SPARE
-        return _finding(claim, why, wrong=fits and spare < value.value * least < (inf if single else FEW_TIMES))
+        return _finding(
+            claim, why, wrong=fits and spare < value.value * least < (inf if single else FEW_TIMES)
+        )
     if not weights:
         return _finding(claim, "nothing says which model, or how many requests run together")
     count = claim.count if claim.count > 1 or CUES["one_gpu"].search(text) else IN_MACHINE
@@ -362,10 +363,8 @@ def judge_rents(claims: Sequence[Claim], today: date) -> Iterator[Finding]:
         other = past or CUES["not_on_demand"].search(text) is not None
         verdict, best, explanation = _rent(claim, text, used, other)
         amount = max(v.value for v in claim.values if isinstance(v, Number))
-        in_row, there = (
-            {one for i in claim.gpu_ids for place in places for one in ones[i, place]}
-            for places in ((claim.line,), providers)
-        )
+        in_row = {one for i in claim.gpu_ids for one in ones[i, claim.line]}
+        there = {one for i in claim.gpu_ids for provider in providers for one in ones[i, provider]}
         summed = any(alike(amount, n * one, SUM_CLOSE) for one in in_row for n in (2, 4, 8, 16))
         # "Eight H200 of Nebius are $43.20 an hour", beside "Nebius | H200 | 5.40"; "$2.30 | $18.40".
         wrong = claim.count > 1 and claim.sure and there and not (summed or other) and not any(
