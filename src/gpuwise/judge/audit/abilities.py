@@ -91,11 +91,10 @@ def abilities(
             if re.match(r"\s(?:(?:is |are )?(?:unsupported|not supported)\b|not(?: natively)?\s*$)", clause):
                 # "The RTX 4090 has NVLink unsupported", as Japanese says it; "supports BF16 not", as German.
                 said = "no"
-            if CUES["units_support"].match(sentence, match.end()):
-                said = "yes"
             if answer := re.fullmatch(r":?\s(yes|no)\W*", clause):
                 # "FP8 no, BF16 yes", "FP8: no": each answer is of the ability before it.
                 said = answer[1]
+            said = "yes" if CUES["units_support"].match(sentence, match.end()) else said
             if field == "link" and (linked := CUES["linkable"].search(lead)):
                 # "You can pair two of them over NVLink"
                 said = "no" if linked["not"] else "yes"

@@ -505,8 +505,7 @@ def scaled(token: Token, field: str, label: Label | None) -> tuple[Number, ...]:
     if re.search(rf"(?<![\d.,]){POINTED}(?!\d)", token.text):
         scales = (*scales, *(1000 * scale for scale in scales))
     # What a label counts in GB or kW may be the sum of a machine.
-    summed = label is not None and label.unit and field in (*SUMMED, "power_w")
-    most = known.high * (IN_SUM if summed else 1)
+    most = known.high * (IN_SUM if label and label.unit and field in (*SUMMED, "power_w") else 1)
     for scale in scales:
         numbers = tuple(Number(value=n.value * scale, digits=n.digits) for n in token.numbers)
         whole = field not in WHOLE or all(n.value.is_integer() for n in numbers)

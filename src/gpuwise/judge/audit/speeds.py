@@ -49,6 +49,7 @@ DIFFERENT = 0.01
 SPARE = 1.1
 # The part of its weights' bytes that a file has at least: some are in fewer bits than its format says.
 SAME_FORMAT = 0.6
+OF_DESK = {"consumer", "workstation"}
 # So many times the bound several requests together are faster, where a text does not say how many there are.
 FEW_TIMES = 3.0
 # The same where the text itself works a bound out, of a size that it rounds.
@@ -223,8 +224,7 @@ def _of_tokens(claim: Claim) -> Finding:
     # In training all tokens of a sequence share one read of the weights.
     single = CUES["one_request"].search(text) is not None
     # Who gives the size of the weights that a card for one's desk reads has one request in mind.
-    segments = {catalog.get(i).text("segment") for i in claim.gpu_ids}
-    desk = files and segments <= {"consumer", "workstation"}
+    desk = files and all(catalog.get(i).text("segment") in OF_DESK for i in claim.gpu_ids)
     alone = not training and (single or desk) and not CUES["many_requests"].search(text)
     # The closest words that name a format, such as those of the column.
     formats = [[each for pattern, each in _BYTES if pattern.search(piece)] for piece in claim.context]
@@ -346,21 +346,21 @@ def judge_rents(claims: Sequence[Claim], today: date) -> Iterator[Finding]:
     every = list(quotes)
     offers = [o for o in prices.newest(every) if not prices.is_stale(o, today)]
     called = {o.provider: o.provider.casefold().split(".")[0].split()[0] for o in every}
-    texts = [" | ".join(claim.context)[:NEAR] for claim in claims]
-    said = [{*re.findall(r"[a-z0-9]+", text.casefold())}.intersection(called.values()) for text in texts]
+    read = [(claim, " | ".join(claim.context)[:NEAR]) for claim in claims]
+    said = [{*re.findall(r"[a-z0-9]+", text.casefold())}.intersection(called.values()) for _, text in read]
     # What GPUs cost by this text in the same row, and at the providers that it names.
     ones: dict[object, set[float]] = defaultdict(set)
     for claim, providers in zip(claims, said, strict=True):
         for place in (claim.line, *(providers if claim.count == 1 else ())):
-            for gpu_id in claim.gpu_ids:
-                ones[gpu_id, place].update(v.value for v in claim.values if isinstance(v, Number))
-    for claim, text, providers in zip(claims, texts, said, strict=True):
+            for known in (ones[i, place] for i in claim.gpu_ids):
+                known.update(v.value for v in claim.values if isinstance(v, Number))
+    for (claim, text), providers in zip(read, said, strict=True):
         mine, ever = ([o for o in of if {*claim.gpu_ids} & {*o.gpu_ids}] for of in (offers, every))
         named = [o for o in mine if called[o.provider] in providers]
         used = named or (mine if len(mine) >= FEWEST else [])
         # Spot prices, and prices that the text dates itself, may differ from offers on demand.
-        past = any(int(named) != today.year for named in re.findall(r"\b20[12]\d\b", text))
-        other = past or CUES["not_on_demand"].search(text) is not None
+        past = {*re.findall(r"\b20[12]\d\b", text)} - {str(today.year)}
+        other = bool(past or CUES["not_on_demand"].search(text))
         verdict, best, explanation = _rent(claim, text, used, other)
         amount = max(v.value for v in claim.values if isinstance(v, Number))
         in_row = {one for i in claim.gpu_ids for one in ones[i, claim.line]}
