@@ -983,3 +983,81 @@ def test_a_total_right_below_the_memory_of_each_is_of_the_gpus() -> None:
     text = "gpu: T4\ngpu_count: 4\ngpu_memory_gb: 16\nmemory_total_gb: {}\n"
     found = [audit.audit_text(text.format(n), "a.yaml", today=TODAY).findings[-1].verdict for n in (64, 96)]
     assert found == ["agrees", "contradicts"]
+
+
+MACHINES = "| Machine | Memory | per GPU-hour | per hour |\n|---|---|---|---|\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        # What a machine costs is no price of one GPU, unless the text's own price says otherwise.
+        (f"{MACHINES}| kx-h200-4 | 564 GB | $3.49 | $13.96 |\n| kx-b200-4 | 720 GB | $5.50 | $22.00 |\n", []),
+        ("| GPU | $/hour |\n|---|---|\n| H100 | 2.90 |\n| A100 | 61.50 |\n", ["61.50"]),
+        (
+            "| Provider | GPU | $ per GPU-hour |\n|---|---|---|\n| Lambda | H100 SXM | 2.99 |\n\n"
+            "- Eight H100 of Lambda are $29.32 an hour.\n",
+            ["$29.32 an hour"],
+        ),
+        ("Lambda asks $2.99 an hour for an H100. In 2024 eight H100 of Lambda were $28 an hour.\n", []),
+        ("An H100 is $2.99 per hour. A 24-hour burn-in of the H100 costs 95 dollars.\n", []),
+        # Sums in a column, or in a list, of which the others are right.
+        ("- 4 \u00d7 RTX 4090: 96 GB\n- 4 \u00d7 RTX 5090: 128 GB\n- 4 \u00d7 L40S: 129 GB\n", ["129 GB"]),
+        ("- 2 \u00d7 RTX 3090: 24 GB each\n- 4 \u00d7 RTX 4090: 96 GB\n- 8 \u00d7 V100: 256 GB\n", []),
+        (
+            "| GPU | Memory of four (TB) | Power (kW) |\n|---|---|---|\n| A100 80GB SXM | 0.32 | 1.6 |\n"
+            "| H200 SXM | 0.56 | 2.8 |\n| MI325X | 1.02 | 4.0 |\n| B200 | 0.72 | 4.6 |\n",
+            ["4.6"],
+        ),
+        # One request reads all weights for each token, also where the model stands before.
+        ("With a 13B model in Q8 (13.8 GB) the 7900 XTX writes 52 tokens/s, the 4070 Ti Super 41 and the "
+         "4060 Ti 16 GB 97.\n", ["97"]),
+        ("A 7B model in Q4 (4.1 GB) gives 130 tokens/s on the 4090, the 3090 100 and the 3060 64.\n", []),
+        ("- Llama 70B in FP8 (70 GB) on an H200: 50 tokens/s for one user\n- same model on one MI300X: "
+         "140 tokens/s for one user, no speculation\n", ["140 tokens/s"]),
+        ("- Llama 70B in FP8 (70 GB) on an H200: 50 tokens/s for one user\n- same model on one H200 "
+         "with 64 users: 1,800 tokens/s\n", []),
+        ("Llama 70B in FP16 (140 GB) on the M2 Ultra makes 11 tokens/s.\n", ["11 tokens/s"]),
+        ("An 8B model in FP16 (16 GB) on a 4090 makes 56 tokens/s, with 32 users 1,500 tokens/s.\n", []),
+        # From one GPU to another; of what the text speaks of.
+        ("From the RTX 3090 to the RTX 4090 the bandwidth grows 1.7 times.\n", ["1.7 times"]),
+        ("From the RTX 3090 to the RTX 4090 the power rises by a factor of 1.29, the memory stays.\n", []),
+        ("The RTX 5090 is new. Its memory moves 1.79 TB/s, 2.4 times the bandwidth of the 4090.\n",
+         ["2.4 times the bandwidth"]),
+        ("The L40S is Ada. Our model runs at 40 tokens/s, 3 times the rate of the L4.\n", []),
+        ("The A100 delivers FP64 on tensor cores: 19.5 TFLOPS, 2.5 times the FP64 rate of the V100 (7.8 "
+         "TFLOPS).\n", []),
+    ],
+)  # fmt: skip
+def test_what_several_gpus_cost_hold_and_reach(text: str, wrong: list[str]) -> None:
+    found = audit.audit_text(text, "x.md", today=TODAY).findings
+    assert [f.stated for f in found if f.verdict == "contradicts"] == wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (
+            "The H200 has 141 GB. The Transformer Engine supports FP8; FP4 runs natively as well.",
+            ["matrix_fp4"],
+        ),
+        ("The H200 has 141 GB. The Transformer Engine supports FP8; FP4 does not run natively.", []),
+        ("The H100 and H200 have 80 and 141 GB. FP4 is supported natively.", ["matrix_fp4"]),
+        ("The T4 and A100 have tensor cores. BF16 is supported.", []),
+        ("The RTX 4080 draws 320 W. NVLink works on it if you find the bridge.", ["link"]),
+        ("The A40 has 48 GB. NVLink connects two of them if you buy the bridge.", []),
+        ("The V100 is set to BF16, which its tensor cores run natively.", ["matrix_bf16"]),
+        ("The V100 runs FP16, which its tensor cores support; BF16 came with the A100.", []),
+        ("On the A30 the FP8 tensor cores are used automatically.", ["matrix_fp8"]),
+        ("On the A100 the FP8 tensor cores are not used, as there are none.", []),
+        ("In machine 3 the two RTX 5090 are joined through NVLink.", ["link"]),
+        ("The RTX 4090 is in box 2; box 3 has two A6000 with NVLink.", []),
+        ("We split the L40S with MIG into 4 parts.", ["mig"]),
+        ("We split the L40S with time slicing into 4 parts.", []),
+        ("Eight Gaudi 2, linked by NVLink, stand in one server.", ["link"]),
+        ("Gaudi 2 scales over Ethernet, not over NVLink.", []),
+    ],
+)
+def test_abilities_in_further_words(text: str, wrong: list[str]) -> None:
+    found = audit.audit_text(text, today=TODAY).findings
+    assert [f.field for f in found if f.verdict == "contradicts"] == wrong

@@ -225,7 +225,7 @@ def test_a_gpu_like_another_names_it(sentence: str, gpu: str) -> None:
         ("The RTX 4090 is fast. An RTX 4090 Laptop GPU has the same 16,384 CUDA cores.", ["RTX 4090 Laptop"]),
         # Parentheses that end before the value, and the other side of a ratio, own nothing.
         ("The RTX 3060 has 3584 cores (the RTX 3060 Ti has 4864) and draws 200 W.", ["RTX 3060"]),
-        ("The H100 SXM delivers 4.8 TB/s with 1.4 times the bandwidth of the H200.", ["H100 SXM"]),
+        ("The H100 SXM delivers 4.8 TB/s with 0.7 times the bandwidth of the H200.", ["H100 SXM"]),
         # Without a word for its field a rate like the memory's is its.
         ("The H100 SXM moves 2.4 TB/s, the A100 SXM 80GB 2.0 TB/s.", ["H100 SXM"]),
         (

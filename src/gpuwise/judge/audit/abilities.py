@@ -31,13 +31,13 @@ _ABLE = ("able_not", "able_verb", "able_weak", "able_turn", "able_filler")
 
 
 def abilities(
-    sentence: str, gpus: Sequence[Token], line: int, block: int,
+    sentence: str, gpus: Sequence[Token], block: int,
     abilities: Sequence[tuple[str, re.Match[str]]], before: str | None = None,
 ) -> Iterator[Claim]:  # fmt: skip
     """What a GPU can do: "The T4 supports FP8", "the RTX 4090 has no NVLink", "FP8 is not on it".
 
-    `abilities`: those that it names; `before`: the one that the sentence before names, of which this one may
-    go on: "The A10 does not."
+    Each claim has for its line the place in the sentence where it ends. `abilities`: those that it names;
+    `before`: the one that the sentence before names, of which this one may go on: "The A10 does not."
     """
     if not (gpus and (abilities or before)):
         return
@@ -54,7 +54,7 @@ def abilities(
         first = next((n for n in range(len(named), 0, -1) if named[n - 1].end <= match.start()), 0)
         after = named[first] if first < len(named) else None
         natively = field[:7] != "matrix_" or CUES["natively"].match(sentence, match.end()) is not None
-        clause = re.split(r"[.;,]", sentence[match.end() :], maxsplit=1)[0]
+        clause = re.split(r"[.;,]|\sif\s", sentence[match.end() :], maxsplit=1)[0]
         said, owners, start = None, named[:0], 0
         if first:
             # All GPUs of a list have what the last one has.
@@ -81,16 +81,20 @@ def abilities(
             if said is None and (further := CUES["does_also"].fullmatch(words)) is not None:
                 # "The L40S draws 350 W and supports NVLink."
                 said = _answer(further["does"], natively)
-            if not words.strip(" ,") or CUES["able_filler"].fullmatch(words.strip(" ,")):
+            fillers = [CUES["able_filler"].fullmatch(word) for word in words.strip(" ,").split()]
+            if all(fillers):
                 # "RTX 4090: NVLink", "On the RTX 5090, FP4 is supported", "And MIG is on board".
-                bare = "" if lead[start:].strip() in ("", ",") or re.match(r"\s?\w", clause) else "yes"
-                said = _answer(clause, natively) or bare or ("yes" if clause[:6] == " with " else None)
+                few = len(fillers) < 2 and lead[start:].strip() not in ("", ",")
+                bare = "yes" if few and not re.match(r"\s?\w", clause) else ""
+                shown = "yes" if clause[:6] in (" with ", " into ") else None  # "MIG into 7 parts"
+                said = _answer(clause, natively) or bare or shown
             if re.match(r"\s(?:(?:is |are )?(?:unsupported|not supported)\b|not(?: natively)?\s*$)", clause):
                 # "The RTX 4090 has NVLink unsupported", as Japanese says it; "supports BF16 not", as German.
                 said = "no"
             if answer := re.fullmatch(r":?\s(yes|no)\W*", clause):
                 # "FP8 no, BF16 yes", "FP8: no": each answer is of the ability before it.
                 said = answer[1]
+            said = "yes" if CUES["units_support"].match(sentence, match.end()) else said
             if field == "link" and (linked := CUES["linkable"].search(lead)):
                 # "You can pair two of them over NVLink"
                 said = "no" if linked["not"] else "yes"
@@ -148,7 +152,7 @@ def abilities(
             reading = Reading(field=field, values=(said,), token=token)
             if owner is not None:
                 sure = (owner.count == 1 or field == "link") and not (doubt or mixed)
-                yield claim_of(reading, replace(owner, count=1), line, block, sure)
+                yield claim_of(reading, replace(owner, count=1), end - 1, block, sure)
 
 
 def _answer(words: str, natively: bool) -> str | None:

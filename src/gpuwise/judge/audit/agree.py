@@ -80,7 +80,9 @@ def agrees(claim: Claim) -> bool:
     known, stated = numbers_of(k.value for k in allowed), sorted(numbers_of(claim.values))
     if claim.is_range and len(stated) == 2 and any(stated[0] * 0.99 <= v <= stated[1] * 1.01 for v in known):
         return True
-    if claim.count > 1 and any(alike(s / claim.count, v, ROUNDED) for s in stated for v in known if v):
+    # Of a thousand GB some make a TB, some of 1,024.
+    n, ways = claim.count, (1, 1.024) if claim.total and "G" not in claim.stated else (1,)
+    if n > 1 and any(alike(s / n, f * v, ROUNDED) for s in stated for v in known if v for f in ways):
         return True
     # One value of several ("600/700 W") may be a sibling's.
     others = {other for gpu_id in claim.gpu_ids for other in family(gpu_id)} if len(claim.values) > 1 else ()

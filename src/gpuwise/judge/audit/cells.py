@@ -504,8 +504,8 @@ def scaled(token: Token, field: str, label: Label | None) -> tuple[Number, ...]:
             scales = (2**30 / 1e9,)
     if re.search(rf"(?<![\d.,]){POINTED}(?!\d)", token.text):
         scales = (*scales, *(1000 * scale for scale in scales))
-    # What a label counts in GB may be the sum of a machine.
-    most = known.high * (IN_SUM if label is not None and label.unit and field in SUMMED else 1)
+    # What a label counts in GB or kW may be the sum of a machine.
+    most = known.high * (IN_SUM if label and label.unit and field in (*SUMMED, "power_w") else 1)
     for scale in scales:
         numbers = tuple(Number(value=n.value * scale, digits=n.digits) for n in token.numbers)
         whole = field not in WHOLE or all(n.value.is_integer() for n in numbers)

@@ -27,7 +27,7 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
     for place, (first, second) in enumerate(pairwise(gpus)):
         behind = gpus[place + 2].start if place + 2 < len(gpus) else len(sentence)
         turned = CUES["beside"].fullmatch(sentence[: first.start]) and re.fullmatch(
-            r"(?:\s?\([^()]*\))?[,:]?\s(?:the |an? )?", sentence[first.end : second.start]
+            r"(?:\s?\([^()]*\))?(?:[,:]?| to)\s(?:the |an? )?", sentence[first.end : second.start]
         )
         start, end = (second.end, behind) if turned else (first.end, second.start)
         match = (CUES["compared_to"] if turned else CUES["compares"]).search(sentence, start, end)
@@ -37,7 +37,7 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
         if place and speaks is first and re.match(r"\W*(?:but|and)\b", words):
             # "The H200 keeps the compute of the H100 but offers 1.76 times ...".
             speaks = gpus[0]
-        if match is None or re.search(r"[.;]", words) or len(words) > 2 * NEAR:
+        if match is None or re.search(r"[.;](?!\d)", words) or len(words) > 3 * NEAR:
             continue
         before = (second, first) if turned else (speaks, second)
         found.append((match, *before, words))
@@ -82,6 +82,8 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
             # "The A10's memory, 1.5 times that of"; "and 1.4 times the bandwidth of", of the same GPU.
             or (speaks.text.endswith(("'s", "\u2019s")) and label_of(words).first == field)
             or CUES["and_also"].fullmatch(words)
+            # "67 TFLOPS, 3.4 times the rate of", of what the text speaks of.
+            or (speaks.end == 0 and re.search(r"\d ?[\w/]{1,6}, $", words))
         )
         open_ = CUES["open"].search(words.replace("need", "") if field == "power_w" else words + match[0])
         if open_ or not verb:

@@ -95,6 +95,9 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
     # Texts call the cores of any maker shaders.
     field = next((n for n in (field, *_SHADERS * (field in _SHADERS)) if n in spec.facts), field)
     fact = spec.facts.get(field)
+    if fact is None and field == "link" and spec.vendor != "NVIDIA":
+        # NVLink is NVIDIA's: what has a size of memory here lacks it.
+        fact = spec.facts.get("memory_bytes")
     if fact is None and field in COUNTS:
         return tuple(_counted(spec, field))
     if fact is None or fact.source.kind == "article" or _APPROXIMATE.match(fact.note):

@@ -17,7 +17,7 @@ from math import inf, nan
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import agree, evidence, explain
 from gpuwise.judge.audit.agree import ROUNDED, agrees, evidence_of, is_copied, numbers_of, same, states
-from gpuwise.judge.audit.cells import POINTED, SUMMED, WHOLE, in_thousands
+from gpuwise.judge.audit.cells import IN_SUM, POINTED, SUMMED, WHOLE, in_thousands
 from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism
 from gpuwise.judge.audit.grid import GRID
@@ -118,7 +118,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         # In a text with decimal commas a point parts thousands: "3.958 TFLOPS".
         claims = _with_points_for_thousands(claims)
     ratios = [_of_ratio(claim) for claim in claims if claim.than]
-    claims = _narrowed([claim for claim in claims if not claim.than])
+    claims = _summed(_narrowed([claim for claim in claims if not claim.than]))
     verdicts = [_verdict(claim) for claim in claims]
     judged = list(zip(claims, verdicts, strict=True))
     text = Around(claims, [claim for claim, verdict in judged if verdict == "contradicts"])
@@ -370,6 +370,26 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
         return ids if ids and {*ids} <= {*c.gpu_ids} else c.gpu_ids
 
     return tuple(replace(c, gpu_ids=of(c)) for c in claims)
+
+
+def _summed(claims: Sequence[Claim]) -> list[Claim]:
+    """The claims; where nearly all of a column, or of a list that counts its GPUs, are so many times what the
+    GPUs have, those that are not are wrong sums, too."""
+    found, places = list(claims), defaultdict[tuple[int, str, int], dict[int, Claim]](dict)
+    for n, c in enumerate(claims):
+        table, plain = c.block // GRID, c.gpu_ids and not c.several and len(c.values) == 1
+        if plain and c.field in (*SUMMED, "power_w") and not agrees(replace(c, count=1, total=False)):
+            for count in range(2, IN_SUM + 1) if table else {c.count} - {1}:
+                key = (-table or c.block, c.field, table and count)
+                places[key][n] = replace(c, count=count, total=True)
+            if table and max(numbers_of(c.values)) > FIELDS[c.field].high:
+                found[n] = replace(c, sure=False)
+    for (_, _, times), sums in places.items():
+        right = [c.gpu_ids for c in sums.values() if agrees(c)]
+        if len({*right}) >= max(LEAST + (times > 0), LEAST * (len(sums) - len(right))):
+            for n, c in sums.items():
+                found[n] = c if min(numbers_of(c.values)) > (2 - APART) * _most(c) else found[n]
+    return found
 
 
 def _verdict(claim: Claim) -> Verdict:

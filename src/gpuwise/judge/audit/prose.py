@@ -220,13 +220,15 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         counting = next((c.field for c in reversed(stated) if c.field in WHOLE), counting)
         line = text.line(start)
         named: Sequence[Token] = sentence.gpus
+        known = about if about is not None and about.sure else None
+        spoken = [Token(kind="gpu", start=0, end=0, text=known.text, gpu_ids=known.gpu_ids)] if known else []
         if about is not None and (pronoun := CUES["pronoun"].match(words) or CUES["that_is"].match(words)):
             at, end_at = pronoun.span("it")
             it = Token(kind="gpu", start=at, end=end_at, text=about.text, gpu_ids=about.gpu_ids)
             named = sorted([it, *named], key=lambda g: g.start) if not about.several else named
-        elif about is not None and about.sure and not (about.several or named) and len(words) < 2 * NEAR:
-            # "No tensor cores." below the name of a GPU.
-            named = [Token(kind="gpu", start=0, end=0, text=about.text, gpu_ids=about.gpu_ids)]
+        elif spoken and not named and len(words) < 2 * NEAR:
+            # "No tensor cores." below the name of a GPU, or of several, none of which may have it then.
+            named = spoken
         elif not named and (family := CUES["family_leads"].match(words)) is not None:
             # "All Hopper products support FP8": of each of that architecture.
             kind = agree.word("architecture", family["architecture"])
@@ -242,9 +244,11 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             if field != "matrix_units" or not CUES["in_units"].search(words, 0, match.start())
         ]  # fmt: skip
         named = sentence.with_it(named) if said_abilities else named
-        for claim in abilities(words, named, line, text.block, said_abilities, able):
-            yield replace(claim, sure=False) if denied else claim
+        for claim in abilities(words, named, text.block, said_abilities, able):
+            yield replace(claim, line=text.line(start + claim.line), sure=claim.sure and not denied)
         able = said_abilities[-1][0] if said_abilities else None
+        if named and CUES["compares"].search(words, 0, named[0].start):
+            named = [*spoken, *named]
         yield from comparisons(words, named, line, text.block)
         for match, speaks, other, field in sentence.ellipses(named):
             said = f"{words[: match.start('of')]} the {field} of "
@@ -560,6 +564,13 @@ class _Choice(Sentence):
             own = self.own(place)
             said, dated = (self.before(cue, token.start) for cue in ("year_leads", "card_of_year"))
             held = next((t for t in reversed(self.tokens[:place]) if t.kind == "gpu"), None)
+            # "The A10 makes 40 tokens/s, the L4 20 and the T4 19."
+            lists = r"/s\b.*(?:,| and) (?:the )?$"
+            rated = (
+                held
+                and self.text[held.end : token.start] == " "
+                and re.search(lists, self.text[: held.start])
+            )
             named = held and CUES["year_behind"].fullmatch(self.text, held.end, token.start)
             after_it = CUES["year_of"].match(self.text, token.end)
             many = token.numbers[0].value >= FIELDS["cuda_cores"].low or re.fullmatch(
@@ -573,7 +584,7 @@ class _Choice(Sentence):
             elif own is None and self.before("rated_at", token.start):
                 # "A TDP of 350"
                 yield LISTED, "power_w"
-            elif own is None and self.speed and self.before("speed_leads", token.start) and (
+            elif own is None and self.speed and (rated or self.before("speed_leads", token.start)) and (
                 re.match(r"[.,;)]|$| (?:and|on|with)\b", after) and not re.fullmatch(r"20[0-3]\d", token.text)
             ):  # fmt: skip
                 yield LISTED, "throughput"

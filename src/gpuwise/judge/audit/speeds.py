@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
+from math import inf
 
 from gpuwise import checks
 from gpuwise.facts import catalog, prices
@@ -48,6 +49,9 @@ DIFFERENT = 0.01
 SPARE = 1.1
 # The part of its weights' bytes that a file has at least: some are in fewer bits than its format says.
 SAME_FORMAT = 0.6
+OF_DESK = {"consumer", "workstation"}
+# So many times the bound several requests together are faster, where a text does not say how many there are.
+FEW_TIMES = 3.0
 # The same where the text itself works a bound out, of a size that it rounds.
 BOUND_SPARE = 1.4
 # Bytes/s at which a desktop's processor reads what of a model its GPU has no room for; bytes of a weight in 4
@@ -85,7 +89,13 @@ _POINTED = re.compile(POINTED)
 
 def judge(claims: Sequence[Claim]) -> Iterator[Finding]:
     """One finding per fault and GPU, with all its lines; one for each figure without a fault."""
-    stepped = _of_batches(claims)
+    stepped, named, claims = _of_batches(claims), "", list(claims)
+    for n, own in enumerate(claim.context[0] if claim.context else "" for claim in claims):
+        if CUES["parameters"].search(own):
+            # What "same model" further on goes back to; how many requests ran each says for itself.
+            named = CUES["one_request"].sub(" ", own)
+        elif CUES["same_model"].search(own):
+            claims[n] = replace(claims[n], context=(own, named, *claims[n].context[1:]))
     rows = [(c, None if c.block // GRID in stepped else _row(c)) for c in _with_points_for_thousands(claims)]
     known = [(claim, row) for claim, row in rows if row is not None]
     cautions = checks.judge([row for _, row in known])
@@ -212,7 +222,10 @@ def _of_tokens(claim: Claim) -> Finding:
         return _finding(claim, "a model of this size may be a mixture that reads few of its weights")
     training = CUES["trains"].search(text) is not None and not CUES["infers"].search(text)
     # In training all tokens of a sequence share one read of the weights.
-    alone = not training and CUES["one_request"].search(text) and not CUES["many_requests"].search(text)
+    single = CUES["one_request"].search(text) is not None
+    # Who gives the size of the weights that a card for one's desk reads has one request in mind.
+    desk = files and all(catalog.get(i).text("segment") in OF_DESK for i in claim.gpu_ids)
+    alone = not training and (single or desk) and not CUES["many_requests"].search(text)
     # The closest words that name a format, such as those of the column.
     formats = [[each for pattern, each in _BYTES if pattern.search(piece)] for piece in claim.context]
     stored = min(next(filter(None, formats), [FOUR_BITS]))
@@ -238,7 +251,9 @@ def _of_tokens(claim: Claim) -> Finding:
             why += f", of which {room / 1e9:.3g} GB fit"
         fits = size <= room or not CUES["offloads"].search(text)
         spare = BOUND_SPARE if CUES["at_most"].search(text) else SPARE
-        return _finding(claim, why, wrong=fits and value.value * least > spare)
+        return _finding(
+            claim, why, wrong=fits and spare < value.value * least < (inf if single else FEW_TIMES)
+        )
     if not weights:
         return _finding(claim, "nothing says which model, or how many requests run together")
     count = claim.count if claim.count > 1 or CUES["one_gpu"].search(text) else IN_MACHINE
@@ -330,19 +345,40 @@ def judge_rents(claims: Sequence[Claim], today: date) -> Iterator[Finding]:
     )
     every = list(quotes)
     offers = [o for o in prices.newest(every) if not prices.is_stale(o, today)]
-    for claim in claims:
-        text = " | ".join(claim.context)[:NEAR]
+    called = {o.provider: o.provider.casefold().split(".")[0].split()[0] for o in every}
+    read = [(claim, " | ".join(claim.context)[:NEAR]) for claim in claims]
+    said = [{*re.findall(r"[a-z0-9]+", text.casefold())}.intersection(called.values()) for _, text in read]
+    # What GPUs cost by this text in the same row, and at the providers that it names.
+    ones: dict[object, set[float]] = defaultdict(set)
+    for claim, providers in zip(claims, said, strict=True):
+        for place in (claim.line, *(providers if claim.count == 1 else ())):
+            for known in (ones[i, place] for i in claim.gpu_ids):
+                known.update(v.value for v in claim.values if isinstance(v, Number))
+    for (claim, text), providers in zip(read, said, strict=True):
         mine, ever = ([o for o in of if {*claim.gpu_ids} & {*o.gpu_ids}] for of in (offers, every))
-        words = set(re.findall(r"[a-z0-9]+", text.casefold()))
-        named = [o for o in mine if o.provider.casefold().split(".")[0].split()[0] in words]
+        named = [o for o in mine if called[o.provider] in providers]
         used = named or (mine if len(mine) >= FEWEST else [])
-        verdict, best, explanation = _rent(claim, text, used, today.year)
+        # Spot prices, and prices that the text dates itself, may differ from offers on demand.
+        past = {*re.findall(r"\b20[12]\d\b", text)} - {str(today.year)}
+        other = bool(past or CUES["not_on_demand"].search(text))
+        verdict, best, explanation = _rent(claim, text, used, other)
+        amount = max(v.value for v in claim.values if isinstance(v, Number))
+        in_row = {one for i in claim.gpu_ids for one in ones[i, claim.line]}
+        there = {one for i in claim.gpu_ids for provider in providers for one in ones[i, provider]}
+        summed = any(alike(amount, n * one, SUM_CLOSE) for one in in_row for n in (2, 4, 8, 16))
+        # "Eight H200 of Nebius are $43.20 an hour", beside "Nebius | H200 | 5.40"; "$2.30 | $18.40".
+        wrong = claim.count > 1 and claim.sure and there and not (summed or other) and not any(
+            alike(amount, n * one, KEPT_CLOSE) for one in there for n in (1, claim.count)
+        )  # fmt: skip
+        if summed or wrong:
+            verdict, explanation = "contradicts" if wrong else "agrees", "of several GPUs together"
+            best = " or ".join(f"${claim.count * one:,.2f}" for one in sorted(there)) if wrong else best
         newest = max((offer.seen_on for offer in used), default="")
         # What nobody ever asked is no price of long ago.
         once = [o.per_gpu for o in ever] or [0.0]
         asked = [v.value / claim.count for v in claim.values if isinstance(v, Number)]
         stale = min(once) / HALF <= max(asked) and min(asked) <= HALF * max(once)
-        kind: Kind = "stale price" if stale else "wrong value"
+        kind: Kind = "wrong sum" if wrong else "stale price" if stale else "wrong value"
         yield Finding(
             lines=(claim.line,), gpu=claim.gpu, field=RENT, stated=claim.stated, verdict=verdict,
             kind=kind if verdict == "contradicts" else None, best=best, explanation=explanation,
@@ -350,8 +386,8 @@ def judge_rents(claims: Sequence[Claim], today: date) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _rent(claim: Claim, text: str, offers: Sequence[Offer], year: int) -> tuple[Verdict, str, str]:
-    """(verdict, range of the offers, why) of one price; `year` is the present one."""
+def _rent(claim: Claim, text: str, offers: Sequence[Offer], other: bool) -> tuple[Verdict, str, str]:
+    """(verdict, range of the offers, why) of one price; `other`: not of today, or not on demand."""
     if not offers:
         return "cannot tell", "", "too few offers known of the last half year"
     amounts = sorted(offer.per_gpu for offer in offers)
@@ -366,10 +402,8 @@ def _rent(claim: Claim, text: str, offers: Sequence[Offer], year: int) -> tuple[
         return "cannot tell", best, "of a month"
     if all(v in NO_PRICE for v in stated):
         return "cannot tell", best, "a placeholder where no price is known"
-    # Spot prices, and prices that the text dates itself, may differ from offers on demand, but none is FAR
-    # above all of them. The most that somebody would pay is a limit, not a price.
-    past = any(int(named) != year for named in re.findall(r"\b20[12]\d\b", text))
-    other = past or CUES["not_on_demand"].search(text) or CUES["instance"].search(text)
+    # None is FAR above all of them. The most that somebody would pay is a limit, not a price.
+    other = other or CUES["instance"].search(text) is not None
     excused = (other and min(stated) < FAR * high) or (dear and claim.at_most)
     sure = claim.sure and not claim.several and claim.count == 1 and not excused
     why = f"GPUs of this kind cost {'less' if dear else 'more'} now"
