@@ -967,8 +967,9 @@ def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendatio
     """The choice, with what other kinds of rent and other GPUs would change."""
     need, names = choice.need, names_of(choice.need)
     if need.acquire != "own" and choice.options[0].way != "have":
-        hosts = need.community is not False  # Who says no to them is not offered them
-        everything = replace(need, spot=True, community=hosts, reserved=True, serverless=True)
+        # Who says no to these is not offered them.
+        hosts, spot = need.community is not False, need.spot is not False
+        everything = replace(need, spot=spot, community=hosts, reserved=True, serverless=True)
         other = None
         if need.region or 0 < len(names) <= FEW:
             other = market.best_or_none(replace(need, sets=(), only=(), region="", goal="cost"))

@@ -107,7 +107,7 @@ class Need:
     budget_per_hour: bool = False
     budget_per_month: bool = False
     acquire: Acquire = "both"
-    spot: bool = False  # Rent that may be interrupted is allowed
+    spot: bool | None = None  # Rent that may be interrupted is allowed; False: it is never offered
     community: bool | None = None  # So are hosts of a marketplace; None: those that `providers` name
     reserved: bool = False  # And rent with a commitment of months or years
     most_commitment_h: float | None = None  # The longest such commitment; None: any

@@ -23,9 +23,46 @@ def asked(text: str) -> Need:
     return need_of(text, {}, {"EUR": 1.1, "GBP": 1.3, "PLN": 0.25})[0]
 
 
+def test_a_computer_takes_no_card() -> None:
+    need = asked("I have a mac studio m2 ultra, thinking of a 3090 for qwen 32b int4, $1500")
+    assert need.assumptions.host_usd
+    assert len(need.corrected) == 1
+
+
 @pytest.mark.parametrize(
     ("text", "field", "value"),
     [
+        # What is refused behind its name, data that stay in the house, and what one says better of.
+        ("renting I don't want, qwen 32b, $3000", "acquire", "own"),
+        ("cloud? no thanks. qwen 32b, $3000", "acquire", "own"),
+        ("buying I'd rather not, qwen 32b for 20 users", "acquire", "rent"),
+        ("qwen 32b, $3000, data can't leave the building", "acquire", "own"),
+        ("rent for qwen 32b, data must not leave Europe", "acquire", "rent"),
+        ("train resnet50 on imagenet, spot we'd like to avoid", "spot", False),
+        ("resnet50 rented, spot is a no-go because it stops halfway", "spot", False),
+        ("resnet50 rented, I don't trust spot", "spot", False),
+        ("preemptible instances are not acceptable for us, rent for resnet50", "spot", False),
+        ("should I rent or rather buy for qwen 32b, $3000", "acquire", "both"),
+        ("qlora of a 32b, or rather lora, 5k samples", "task", "lora"),
+        ("resnet50 rented, non-interruptible, we were burned by spot", "spot", False),
+        ("full fine-tune of mistral 7b, actually LoRA will do, 20k examples", "task", "lora"),
+        ("QLoRA for llama 70b... hmm, make that full fine-tuning, 10k samples", "task", "full"),
+        ("rent a box, no, scratch that, we'd rather buy. qwen 32b, $5000", "acquire", "own"),
+        ("serve mistral 7b, no wait, I meant qwen 14b", "workloads", (("qwen3-14b", 1.0),)),
+        ("qwen 14b in fp16, on second thought int8 is ok", "precision", "int8"),
+        # A span beside a day is how long it is until then.
+        ("lora of llama 8b on 40M tokens by thursday noon, that's 40 hours from now", "deadline_s", 144000.0),
+        ("lora of llama 8b on 40M tokens until sunday night (so about 50 hours)", "deadline_s", 180000.0),
+        ("lora of llama 8b on 40M tokens, done by monday, we have 70 hours", "deadline_s", 252000.0),
+        # What a slot gives, each slot, and a machine beside its cards.
+        ("without any 6- or 8-pin connectors, llama 8b q4, $500", "power_w", 75.0),
+        ("no 6/8 pin power, 75w from the slot, llama 8b q4, $500", "ignored", ()),
+        ("2 single-width slots, 75 watts each, qwen 14b for 10 doctors", "slots", 2.0),
+        ("2 single-width slots, 75 watts each, qwen 14b for 10 doctors", "gpus", (1, 2)),
+        ("3 kW max incl. the host (count 600 W for that), 4 gpus for qlora of a 30b, buy", "power_w", 2400.0),
+        ("1500W at the outlet, minus 300 W for the machine, llama 70b int4, buy", "power_w", 1200.0),
+        ("sdxl and llama 8b q4 at the same time on one card, $900", "least_gb", pytest.approx(13.7, abs=0.1)),
+        ("i heard h100s are sold out, so what for llama 70b int4, $20000, buy", "only", ()),
         ("azure only: train bert-large", "providers", ("azure",)),
         ("train bert-large on lambda labs or aws", "providers", ("lambda", "aws")),
         ("rent an h100 in Europe for bert-large", "region", "Europe"),

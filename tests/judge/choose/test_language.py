@@ -281,8 +281,8 @@ def test_no_limit_is_dropped_in_silence() -> None:
             text = draw.choice((f"{base} {phrase}", f"{phrase}, {base}"))
             with suppress(InputError):
                 assert asked(text) != known, text
-    # What cannot hold is refused, and what is the default is no limit.
-    assert asked("no spot, card for llama 8b") == asked(BASES[0])
+    # What cannot hold is refused, and what is ruled out is never offered.
+    assert asked("no spot, card for llama 8b") == replace(asked(BASES[0]), spot=False)
     with pytest.raises(InputError, match="4090"):
         ask.read("is a 4090 enough for qwen3 32b without nvidia", {})
 

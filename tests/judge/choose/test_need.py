@@ -20,7 +20,7 @@ IMAGES = Work(1e6, None, "image")
 def test_a_workload_alone_is_a_whole_need() -> None:
     need = need_for("resnet50")
     assert (need.workloads, need.mode, need.precision) == ((("resnet50", 1.0),), "train", "bf16")
-    assert (need.acquire, need.spot, need.gpus) == ("both", False, (1, 1))
+    assert (need.acquire, need.spot, need.gpus) == ("both", None, (1, 1))
     check(need)
 
 

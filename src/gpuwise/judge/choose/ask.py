@@ -118,6 +118,7 @@ class _Reader(Worked):
         for words, values in RULES["sets"]:
             if found := self.take(words, again=False):
                 self.soon = found[0] if "deadline_s" in values else self.soon
+                self.every(words)
                 for name, value in values.items():
                     (self.assumed if name in _ASSUMED else self.usual).setdefault(name, value)
         self._read_use()
@@ -243,8 +244,7 @@ class _Reader(Worked):
     def _read_denials(self) -> None:
         """What is not to be: ways of getting GPUs, and providers."""
         self.denied = {name: self.deny(words) for name, words in (*RULES["denied"].items(), *RULES["kinds"])}
-        if self.denied["community"]:
-            self.fields["community"] = False
+        self.fields |= {kind: False for kind in ("community", "spot") if self.denied[kind]}
         while nation := self.blank(P.not_of_country):
             self.ignore(nation[0].strip())
         if self.blank(P.neoclouds):
@@ -384,8 +384,7 @@ class _Reader(Worked):
                     "these are rented on demand."
                 )
             self.notes.append("not to be interrupted, so no spot rent")
-            spot, fields["spot"] = None, False
-            self.denied["spot"] = True
+            fields["spot"] = False
         allowed = {kind: True for kind, words in RULES["kinds"] if take(rf"\b(?:{words})\b", again=False)}
         span = rf"\b({P.count})[ -](month|year)s?\b"
         if allowed.get("reserved") and (term := take(P.reserved + span) or take(span, again=False)):
@@ -402,7 +401,7 @@ class _Reader(Worked):
             self.notes.append(f"{', '.join(dict.fromkeys(providers))} beside all others")
             providers = []
         fields |= allowed | ({"providers": tuple(dict.fromkeys(providers))} if providers else {})
-        fields |= {"spot": True} if spot else {}
+        fields |= {"spot": True} if spot and fields.get("spot") is None else {}
         # "A firm in Germany, data stays in the EU": the last is the demand.
         if places := [
             (at.start(), area) for area, words, _ in prices.areas() if (at := take(words, again=False))
@@ -416,7 +415,7 @@ class _Reader(Worked):
             self.notes.append(
                 f"rented in {place or 'any region'}, where a source states it; prices to buy are of the US"
             )
-        return bool(spot or allowed or providers)
+        return bool((spot and fields["spot"]) or allowed or providers)
 
     def _with_offers(self, place: str) -> str:
         """The place, or where nothing to rent is known in it the next larger area that has something."""
@@ -574,6 +573,7 @@ class _Reader(Worked):
                 fields["outlet_w"] = 0.8 * float(fuse[2]) * float(volts)
             elif not watts_said:
                 raise InputError(f"how many watts has a {fuse[0]}?", hint="say its volts: '15 A at 120 V'")
+        host = self.blank(P.host_draw)  # As who asks counts it
         limits = list(re.finditer(P.watts, self.plain))
         for watts in limits:
             # What a card may draw limits cards; what a supply or an outlet gives, the whole machine.
@@ -606,11 +606,16 @@ class _Reader(Worked):
             fields[limit] = min(value, fields.get(limit, value))
             self.watts_each = value if each else 0.0
             self.every(rf"\b(?:{P.whole_machine})\w*\b")
+        if host and limits:
+            fields.pop("outlet_w", None)
+            whole_w = max(amount_of(watts[1]) * (1000 if watts[2] else 1) for watts in limits)
+            fields["power_w"] = max(0.0, whole_w - amount_of(host["w"]) * (1000 if host["k"] else 1))
+            self.notes.append(f"{host[0].strip()} of {whole_w:g} W: {fields['power_w']:g} W are for GPUs")
         if pins := take(P.pins):  # What they bring beside the slot
             fields.setdefault("power_w", USUAL.slot_w + number_of(pins[1] or "1") * USUAL.pin_w[pins[2]])
             self.notes.append(f"{fields['power_w']:g} W by a slot and {pins[0].strip()}")
         if wide := take(P.wide_slots):
-            fields["slots"] = 2.0 * number_of(wide[1])
+            fields["slots"] = (1.0 if wide["one"] else 2.0) * number_of(wide[1])
         fields["fans"] = bool(take(P.in_server))
         if {"slots", "outlet_w", "power_w"} & fields.keys():
             fields.setdefault("acquire", "own")
@@ -623,7 +628,8 @@ class _Reader(Worked):
         needed = self.rents or often or (max(dict(self.sets).values(), default=0) > needs.MOST_THERE)
         if last := take(rf"\b{P.until} ((?:{units.DAYS})(?!\w)){P.hour}"):
             day = units.parse_day(last[1], self.today)
-            hours = take(rf"\((?:in |within |about |~)?{P.span}\)", again=False)  # As it was counted
+            hours = re.compile(rf"{P.as_counted}{P.span}").match(self.plain, last.end())  # By who asks
+            self.mark(*hours.span() if hours else (0, 0))
             fields["deadline_s"] = span_seconds(hours) if hours else (day - self.today).days * amounts.DAY_S
             self.notes.append(f"{last[0].strip()} is {day}, {(day - self.today).days} days from now")
         elif span := take(rf"\b{P.before} {P.span}") or take(

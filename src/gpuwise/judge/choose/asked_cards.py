@@ -12,7 +12,7 @@ from gpuwise.facts import catalog
 from gpuwise.judge.choose import amounts
 from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.amounts import RULES, USUAL, P
-from gpuwise.judge.choose.candidates import FEW, is_sold_new
+from gpuwise.judge.choose.candidates import FEW, is_sold_new, least_host_usd
 from gpuwise.judge.choose.wording import Words, amount_of, number_of, sellers
 from gpuwise.model import units
 from gpuwise.model.gpu import GpuSpec, OfferKind
@@ -418,13 +418,15 @@ class Cards(Words):
             self.gpus = (1, number_of(wide[1]))
         elif self.gpus is None and ("total_gb" in fields or ((much or hourly) and not self.sets)):
             self.gpus = (1, needs.MOST_TOGETHER)
+        several = "users" in fields and not self._of_llm()  # Each with a machine
         if self.watts_each and self.gpus:
             fields["power_w"] = self.watts_each * self.gpus[1]
-            self.notes.append(f"{self.watts_each:g} W each")
-        elif self.watts_each and not (self.sets or self.single or "users" in fields):  # However many they are
-            fields.pop("power_w", None)
+        if self.watts_each and not (self.sets or self.single or several):
+            fields.pop("power_w" if not self.gpus else "", None)  # However many they are
             self.notes.append(f"cards of at most {self.watts_each:g} W")
             self._keep_only("watts", lambda spec: (spec.power_w or inf) <= self.watts_each)
+        elif self.watts_each and self.gpus:
+            self.notes.append(f"{self.watts_each:g} W each")
 
     def _settle_gpus(self) -> None:
         """What the names, kinds and numbers of GPUs say together."""
@@ -580,6 +582,11 @@ class Cards(Words):
         fields["have"] = have
         sizes = [round((catalog.get(gpu).memory_bytes or 0) / 2**30) for gpu in have]
         soc = any(catalog.get(gpu).text("form") == "soc" for gpu in have) and "budget_usd" not in fields
+        forms = [catalog.get(gpu).text("form") for gpu in (*have, *(gpu for gpu, _ in sets))]
+        closed = [form in needs.COMPUTERS for form in forms]
+        if all(closed[: len(have)]) and not all(closed):  # A Mac or a laptop beside a card
+            self.assumed.setdefault("host_usd", least_host_usd())
+            self.correct(f"{have[0]} takes no such card: it needs a PC, which is counted.")
         theirs = fields.get("memory_gb", ("", ""))[1] in (*sizes, sum(sizes))
         theirs |= "budget_usd" in fields and "memory_gb" in fields and catalog.get(have[0]).memory_varies
         if theirs and not (sets or soc):

@@ -367,7 +367,9 @@ class Worked(Cards):
             self.members = 1
         # Several GPUs share a language model that counts, so what it takes of one is not known here.
         own = drawn or named in DIFFUSION
-        needed = max(_held(more, mode), _held(named, self.mode or "infer") * own)
+        each = _held(more, mode), _held(named, self.mode or "infer")
+        at_once = self.take(P.at_one_time) if self.members < 2 and named != more else None
+        needed, when = (sum(each), "the same") if at_once else (max(each[0], each[1] * own), "another")
         if named != more:
             self.fields["least_gb"] = max(needed, self.fields.get("least_gb", 0.0))
         self.fields["also"] = (more if mode == "infer" else f"{mode}:{more}",)
@@ -378,7 +380,7 @@ class Worked(Cards):
         other += " it" if more == named else f" {more}"
         amount = f" ({', '.join(counted)})" * bool(counted)
         self.notes.append(
-            f"{first} {named} is what counts; {other}{amount} must fit, too, at another time, and what it "
+            f"{first} {named} is what counts; {other}{amount} must fit, too, at {when} time, and what it "
             "costs by itself is not in it: ask for it apart"
         )
 
@@ -649,6 +651,8 @@ class Worked(Cards):
             if not found:
                 continue
             size = float(row[f"gb_{'infer' if self.mode in (None, 'infer') else 'train'}"])
+            at_once = self.take(P.at_one_time) if self.members < 2 else None
+            self.ignore(f"memory of {found[0]} at the same time" if at_once else "")
             self.fields["least_gb"] = max(size, self.fields.get("least_gb", 0.0))
             like = row["infer" if self.mode in (None, "infer") else "train"]
             holds = f", but its memory, {size:g} GB or more" * (size > 0)

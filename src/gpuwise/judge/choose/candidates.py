@@ -151,7 +151,7 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
     allowed = {
         "on-demand": need.acquire != "own",
         "community": need.acquire != "own" and markets,
-        "spot": need.acquire != "own" and need.spot,
+        "spot": need.acquire != "own" and bool(need.spot),
         "reserved": need.acquire != "own" and need.reserved,
         "serverless": need.acquire != "own" and need.serverless,
     }

@@ -605,7 +605,8 @@ def loosened(
         problem = str(error)
         if named:  # who names them wants to know why not
             problem = "; ".join(why_not(named, {gpu: no_fresh_price(need, gpu, offers) for gpu in named}))
-        if need.acquire != "own" and answers(spot=True, community=True, reserved=True, serverless=True):
+        kinds = {kind: getattr(need, kind) is not False for kind in ("spot", "community")}
+        if need.acquire != "own" and answers(**kinds, reserved=True, serverless=True):
             return NoDataError(problem, hint="other kinds of rent are known", code="other-rent")
         if (elsewhere := _elsewhere(need, answers)) is not None:
             hint = f"{elsewhere.value} {elsewhere.limit} ({elsewhere.gpus})"
@@ -640,9 +641,9 @@ def loosened(
             if all(each in precisions for precisions in works)
         ]
     if budget is not None and need.acquire == "rent":
-        kinds = [kind for kind in ("spot", "community", "reserved") if not getattr(need, kind)]
-        kinds = [kind for kind in kinds if kind != "community" or need.community is None]
-        starts += [(Way(kind, "ok", "", {kind: True}),) for kind in kinds]
+        open_to = [kind for kind in ("spot", "community") if getattr(need, kind) is None]
+        open_to += ["reserved"] * (not need.reserved)
+        starts += [(Way(kind, "ok", "", {kind: True}),) for kind in open_to]
     if "used" in need.sold:  # Of few cards is a price of used ones known
         starts.append((Way("condition", "any", "", {"sold": ()}),))
     if budget is not None and need.budget_usd and need.budget_per_month:

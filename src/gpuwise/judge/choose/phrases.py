@@ -12,7 +12,7 @@ from gpuwise.judge.choose.need import HOURS_PER_YEAR, HOURS_STATED
 from gpuwise.judge.choose.speeds import memory_of
 from gpuwise.model.gpu import RENTS
 from gpuwise.model.judgement import Assumptions, Need, Option
-from gpuwise.model.precision import GGUF, Precision
+from gpuwise.model.precision import GGUF
 from gpuwise.model.result import Interval
 from gpuwise.model.units import brief, percent, seconds, significant, usd
 
@@ -106,8 +106,9 @@ def weights_of(need: Need, option: Option) -> str:
         else f", {memory_filled(need, option)}{' each' * (option.count > 1)}"
     )
     weights = option.precision or need.precision
-    no_units = weights == Precision.FP8 and catalog.get(option.gpu_id).text("matrix_fp8") == "False"
-    kept = ", which it has no units for: products in 16 bits" * no_units
+    instead = {"fp8": "products in 16 bits", "bf16": "take fp16"}.get(weights, "")
+    no_units = instead and catalog.get(option.gpu_id).text(f"matrix_{weights}") == "False"
+    kept = f", which it has no units for: {instead}" if no_units else ""
     return f" with weights in {weights}{kept}{_engine(need, option)}{memory}"
 
 

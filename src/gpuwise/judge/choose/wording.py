@@ -38,7 +38,7 @@ _PLAIN = frozenset((DATA / "plain_words.txt").read_text(encoding="utf-8").split(
 
 def plainly(text: str) -> str:
     """A text in lower case with numbers as digits and everyday short forms written out."""
-    text = re.sub(P.plural_v100, "", unicodedata.normalize("NFKC", text))
+    text = re.sub(P.plural_v100, "", unicodedata.normalize("NFKC", text.replace("\uff0c", ", ")))
     plain = text.casefold().replace("\u2019", "'").replace("\u2010", "-")
     plain = re.sub(P.line_end, ". ", plain)
     plain = re.sub(P.dash, ", ", " ".join(plain.split()).rstrip("?.! "))
@@ -162,9 +162,8 @@ class Words:
 
     def __init__(self, text: str, rates: Mapping[str, float], today: date) -> None:
         self.text, self.rates, self.today = text, rates, today
-        text, self.notes = corrected(text)
         self.fields, self.assumed, self.usual = dict[str, Any](), dict[str, Any](), dict[str, Any]()
-        plain = plainly(text)
+        plain, self.notes = corrected(plainly(text))
         if (spelt := self._spelt(plain)) != plain:
             plain = plainly(spelt)  # What several words mean together was not seen before
         # Who names the parts of a machine has it; one in between parts an owner from his card.
