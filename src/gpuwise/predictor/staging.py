@@ -60,7 +60,9 @@ def staged_bytes(x: Value, axes: Collection[int], kept: int) -> float:
     if step == 1 and along and inputs >= LONG and len(summed) == 1:
         width //= VECTOR
     elif step == 1 and not along:
-        loaded = _dividing(left[0][0], *(step for _, step in (*summed, *left[1:])))
+        # The largest of 4, 2 and 1 that divides all.
+        all_of_them = (left[0][0], *(step for _, step in (*summed, *left[1:])))
+        loaded = next(n for n in (VECTOR, VECTOR // 2, 1) if not any(each % n for each in all_of_them))
         width //= loaded
     columns, rows = _block(width, height, BLOCK // loaded)
     values = -(-inputs // columns) if along else inputs
@@ -86,19 +88,9 @@ def _joined(orders: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def _dividing(*numbers: int) -> int:
-    """The largest of 4, 2 and 1 that divides all."""
-    return next(n for n in (VECTOR, VECTOR // 2, 1) if all(number % n == 0 for number in numbers))
-
-
 def _block(width: int, height: int, most: int) -> tuple[int, int]:
     """Threads of a block along both sides: powers of two, a warp along the first if there is work for the
     other."""
-    columns, rows = (min(_power(side), most) for side in (width, height))
+    columns, rows = (min(1 << (max(1, side).bit_length() - 1), most) for side in (width, height))
     across = min(rows, most // min(columns, WARP))
     return min(columns, most // across), across
-
-
-def _power(number: int) -> int:
-    """The largest power of two that is no larger, at least 1."""
-    return 1 << (max(1, number).bit_length() - 1)

@@ -77,9 +77,9 @@ def test_the_same_fields_stated_wrongly(text: str, wrong: tuple[str, str]) -> No
         ("gpu: L40S\ngpus_per_node: 4\ngpu_memory: 48 GB\ngpu_memory_per_node: 182 GB\n",
          [("memory_bytes", "wrong sum")]),
         # `count` is of the machines, `per_node` of the cards
-        ("nodes:\n- name: old\n  count: 12\n  gpu:\n    model: L40S\n    per_node: 4\n  total_gpu_memory_gb: 192\n",
+        ("- name: a\n  count: 12\n  gpu:\n    model: L40S\n    per_node: 4\n  total_gpu_memory_gb: 192\n",
          []),
-        ("nodes:\n- name: old\n  count: 12\n  gpu:\n    model: L40S\n    per_node: 4\n  total_gpu_memory_gb: 182\n",
+        ("- name: a\n  count: 12\n  gpu:\n    model: L40S\n    per_node: 4\n  total_gpu_memory_gb: 182\n",
          [("memory_bytes", "wrong sum")]),
         ("The RTX 2080 Ti launched at $1,199.", []),  # The Founders Edition
         ("The A6000 is often seen for $16.50 an hour on demand.", [("rent per hour", "wrong value")]),
