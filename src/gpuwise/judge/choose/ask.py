@@ -496,7 +496,9 @@ class _Reader(Worked):
     def _read_condition(self, used: bool) -> None:
         """Whether what is bought is used or new, and quiet. Raises InputError for both at once."""
         fields, new, denied = self.fields, self.every(P.new_only), self.denied["used"]
-        if used and ((new and not self.said(P.either_condition)) or denied):
+        # "Burned by a used 3090 before, so nothing used": what is ruled out is not asked for.
+        used &= not denied
+        if used and new and not self.said(P.either_condition):
             raise InputError("used and new at once", hint="leave one of them out")
         # "A used 3090 or a new 5070"
         kinds = {bool(re.search(P.used, self.plain[max(0, s - 9) : end])) for *_, s, end in self.places}
