@@ -387,6 +387,11 @@ def test_a_computer_takes_no_card() -> None:
         ("a card for bert-large, new, i was burnt by a used gtx 1080, so nothing used", "sold", ("new",)),
         ("a card for bert-large, new, i was burnt by a used gtx 1080, so nothing used", "only", ()),
         ("une carte pour bert-large, 800 euros, rien d'occasion", "sold", ("new",)),
+        # Who names a provider rents of it
+        ("bert-large on lambda cloud, not the spot stuff", "acquire", "rent"),
+        ("bert-large, runpod only, the secure cloud not the community stuff", "acquire", "rent"),
+        ("bert-large, runpod only, the secure cloud not the community stuff", "community", False),
+        ("bert-large, data must not leave brazil, so aws", "acquire", "rent"),
         ("640 GB of vram in total for llama 3.1 405b", "total_gb", 640.0),
         ("a machine with 1 TB of gpu memory for llama 3.1 405b", "total_gb", 1000.0),
         ("rent an H100 PCIe or NVL for bert-large", "sets", (("h100-pcie-80gb", 1), ("h100-nvl-94gb", 1))),

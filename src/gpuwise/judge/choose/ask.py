@@ -432,8 +432,9 @@ class _Reader(Worked):
         only_rent, only_own = take(P.only_rent), take(P.only_own)
         if (only_rent and only_own) or (denied["rent"] and denied["buy"]):
             raise InputError("only to rent and only to buy at once", hint="leave one of them out")
-        no_cloud = bool(take(P.offline)) or denied["rent"]
         used, offered = take(RULES["denied"]["used"]), self._read_offers()
+        # Who names a provider rents of it: "secure cloud, not the community", "data stay in Brazil, so AWS".
+        no_cloud = (bool(take(P.offline)) or denied["rent"]) and "providers" not in fields
         seller, other = rf"\b(?:{sellers()})\b", r"\b(?:or|vs|versus|than)"
         gets = rf"{P.to_own}|get\w* (?:an? |my )?(?:used|new|own)"
         against = rf"{other} (?:on |at |from )?{seller}|{seller}(?: [^\s.;?]+){{0,6}}? {other} (?:{gets})"
