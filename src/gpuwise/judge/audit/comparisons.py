@@ -55,8 +55,8 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
         of_unit = OF_UNIT.get(amount.dimension) if amount is not None else None
         # The field that it names, or that of its unit, or what is compared: "The memory of the A40 is",
         # "In capacity the A40 is".
-        leads = r"\b(?:of|on) (?:the |an? )?$|^in (\w+(?: \w+)??),? (?:the )?$"
-        led = CUES["its_field"].match(match[0]) or re.search(leads, lead, re.I)
+        led = CUES["its_field"].match(match[0])
+        led = led or re.search(r"\b(?:of|on) (?:the |an? )?$|^in (\w+(?: \w+)??),? (?:the )?$", lead, re.I)
         of_subject = label_of(led[1] or lead[-NEAR:]).first if led else None
         named = label_of(re.sub(r"^\W*the ", "", match["field"])).first
         named = named or (label_of(match[0]).first if amount is None else None)
