@@ -341,12 +341,8 @@ class _Choice(Sentence):
         near = min(options, key=lambda one: (one.owned, one.said))
         mine = [one for one in options if one.owner is near.owner is not self.about]
         large = token.kind == "value" and token.numbers[0].value >= SMALLEST.get(token.measures, 0.0)
-        if (
-            large
-            and mine
-            and not (options[0].known and options[0] in mine)
-            and self.is_vouched(place, near.owner)
-        ):
+        fits = options[0].known and options[0] in mine
+        if large and mine and not fits and self.is_vouched(place, near.owner):
             # What stands in a list of what its GPU has is that one's, however well it fits another.
             listed = (replace(o, said=min(o.said, LISTED)) if o.said == near.said else o for o in mine)
             options = sorted(listed, key=lambda one: one.cost)
@@ -566,11 +562,8 @@ class _Choice(Sentence):
             held = next((t for t in reversed(self.tokens[:place]) if t.kind == "gpu"), None)
             # "The A10 makes 40 tokens/s, the L4 20 and the T4 19."
             lists = r"/s\b.*(?:,| and) (?:the )?$"
-            rated = (
-                held
-                and self.text[held.end : token.start] == " "
-                and re.search(lists, self.text[: held.start])
-            )
+            beside = held is not None and self.text[held.end : token.start] == " "
+            rated = beside and held and re.search(lists, self.text[: held.start])
             named = held and CUES["year_behind"].fullmatch(self.text, held.end, token.start)
             after_it = CUES["year_of"].match(self.text, token.end)
             many = token.numbers[0].value >= FIELDS["cuda_cores"].low or re.fullmatch(
