@@ -1319,7 +1319,7 @@ def test_words_without_their_accents_are_whole_ones_that_english_lacks() -> None
         # No second thought: another unit, a verb, a word of the sentence.
         ("i have a 4090 but now i need 48 gb for llama 70b", "have", ("rtx-4090",)),
         ("i have an a100 40gb and can make it 2 times faster for bert-large", "have", ("a100-sxm4-40gb",)),
-        ("should i buy a 3090 for llama 8b or wait. a 4090 costs 1800 dollars", "sets", (("rtx-3090", 1), ("rtx-4090", 1))),
+        ("should i buy a t4 for llama 8b or wait. an l4 costs 1800 dollars", "sets", (("t4", 1), ("l4", 1))),
         ("i can wait, no hurry, train resnet50 on imagenet", "ignored", ()),
         # No denial: a comparison, praise, "not only".
         ("renting is not as expensive as buying, llama 70b for 20 users", "acquire", "both"),
@@ -1335,7 +1335,9 @@ def test_words_without_their_accents_are_whole_ones_that_english_lacks() -> None
         ("i had a 4090 in mind for llama 8b", "sets", (("rtx-4090", 1),)),
         ("would llama 70b in 4 bit run if i had two 3090s", "sets", (("rtx-3090", 2),)),
         ("a colleague is selling a 3090 for 600 dollars, worth it for llama 8b?", "quoted", [600.0]),
-        # No host's draw, and no days of the week.
+        ("will my 3090 run out of memory with llama 13b in 4 bit", "memory_gb", None),
+        # No host's draw, no days of the week, no time of an answer.
+        ("lora of llama 8b on 40M tokens by friday, answers within 5 minutes", "minutes", False),
         ("my pc: 650 W power supply, which card for sdxl", "power_w", 450.0),
         ("i have a server (1600 W supply) with 4 free slots, llama 70b in 4 bit", "power_w", 1400.0),
         ("rent a 4090 for one month until friday for llama 8b", "days", False),
@@ -1346,6 +1348,7 @@ def test_what_only_sounds_like_a_limit(text: str, field: str, value: object) -> 
     need = asked(text)
     own = {
         "quoted": [quote.usd for quote in need.quotes], "host": need.assumptions.host_usd,
+        "minutes": (need.deadline_s or 0) < 3600,
         "days": "4 days" in "; ".join(need.notes) or need.hire_h == 96.0,
         "hours": need.assumptions.hours_per_week,
     }  # fmt: skip

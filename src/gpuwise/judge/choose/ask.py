@@ -633,7 +633,8 @@ class _Reader(Worked):
         needed = self.rents or often or (max(dict(self.sets).values(), default=0) > needs.MOST_THERE)
         if last := take(rf"\b{P.until} ((?:{units.DAYS})(?!\w)){P.hour}"):
             day = units.parse_day(last[1], self.today)
-            hours = re.compile(rf"{P.as_counted}{P.span}").match(self.plain, last.end())  # By who asks
+            # As who asks counts it; "answers within 5 minutes" counts no days.
+            hours = re.compile(rf"{P.as_counted}(?!\d+ ?min){P.span}").match(self.plain, last.end())
             self.mark(*hours.span() if hours else (0, 0))
             fields["deadline_s"] = span_seconds(hours) if hours else (day - self.today).days * amounts.DAY_S
             self.notes.append(f"{last[0].strip()} is {day}, {(day - self.today).days} days from now")
