@@ -1332,6 +1332,8 @@ def test_words_without_their_accents_are_whole_ones_that_english_lacks() -> None
         ("best gpu for computer vision, 2000 dollars, resnet50", "host", None),
         ("our use case takes 14 gb, buy for bert-large, 2000 dollars", "host", None),
         ("a 4x 4090 server would be best for llama 70b", "have", ()),
+        ("the reviewers had an l4 for llama 8b, is it enough", "sets", (("l4", 1),)),
+        ("we have 5k for an a6000, llama 70b in 4 bit", "have", ()),
         ("i had a 4090 in mind for llama 8b", "sets", (("rtx-4090", 1),)),
         ("would llama 70b in 4 bit run if i had two 3090s", "sets", (("rtx-3090", 2),)),
         ("a colleague is selling a 3090 for 600 dollars, worth it for llama 8b?", "quoted", [600.0]),
