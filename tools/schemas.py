@@ -32,7 +32,7 @@ QUICK, EARLIER, TUNED = (
     for name in ("quick.json", "quick-earlier.json", "resnet50-tuned.json")
 )
 # Objects with more keys than this, or none that two documents share, are maps: names of GPUs, of settings.
-MOST_KEYS = 60
+MOST_KEYS = 90
 PAIRS = (
     ("l4", "rtx-4090"), ("h200-sxm", "mi300x", "l4"), ("rtx-a5000", "a100-pcie-80gb"),
     ("h100-pcie-80gb", "gb10"),

@@ -123,7 +123,7 @@ def test_json_markdown_and_csv_hold_the_same_options(gpuwise, prices: str, tmp_p
     code, out, _ = gpuwise(*asked, "--json")
     document = json.loads(out)
     assert code == 0
-    assert document["schema"] == 1
+    assert document["schema"] == 2
     assert document["options"][0]["cost_usd"]["value"] > 0
     assert document["need"]["acquire"] == "rent"
     for name in ("choice.md", "choice.csv", "choice.json"):

@@ -67,3 +67,13 @@ def test_the_largest_amounts_are_read(tmp_path: Path) -> None:
     whole = recommendation(need=replace(recommendation().need, budget_usd=1e15, egress_gb=0.0, passes=0.5))
     path.write_bytes(encode(whole))
     assert load(path) == whole
+
+
+@pytest.mark.parametrize(("schema", "spot"), [(1, None), (SCHEMA, False)])
+def test_an_old_file_says_nothing_of_spot_rent_where_it_says_false(
+    schema: int, spot: bool | None, tmp_path: Path
+) -> None:
+    made = recommendation(schema=schema)
+    path = tmp_path / "choice.json"
+    path.write_bytes(encode(replace(made, need=replace(made.need, spot=False))))
+    assert load(path).need.spot is spot

@@ -11,7 +11,7 @@ from gpuwise.model.precision import Precision
 from gpuwise.model.question import Mode
 from gpuwise.model.result import Basis, Interval, Issue
 
-SCHEMA = 1  # Version of a recommendation file. History: 1 = first (2026-11).
+SCHEMA = 2  # Version of a recommendation file. History: 1 = first (2026-11); 2 = spot false: refused.
 
 Acquire = Literal["own", "rent", "both"]
 Task = Literal["infer", "full", "lora", "qlora"]

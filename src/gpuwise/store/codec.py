@@ -348,6 +348,8 @@ def load_choice(path: Path) -> Recommendation:
             left = made.get("rejected", ())
             made["rejected"] = {r["gpu_id"]: Issue.info(r["constraint"], r["reason"]) for r in left}
         choice = msgspec.convert(made, Recommendation)
+        if choice.schema == 1 and not choice.need.spot:  # There false was what nobody said
+            choice = replace(choice, need=replace(choice.need, spot=None))
         need, owned = choice.need, choice.need.assumptions
         divisors = [*(share for _, share in need.workloads), *need.gpus, need.currency[1]]
         divisors += [getattr(need, name) for name in DIVISORS]

@@ -68,6 +68,7 @@ def test_the_same_fields_stated_wrongly(text: str, wrong: tuple[str, str]) -> No
         ("The RTX A6000 can't be paired over NVLink with an L40.", []),
         ("Two RTX A6000 cannot be linked over NVLink.", [("link", "capability")]),
         ("Hopper cards support FP8.", []),
+        ("A 70B model on the L4 wants 40 GB.", []),
         ("All Ampere cards support FP8.", [("matrix_fp8", "capability")]),
         # Of several GPUs
         ("GPUs alone draw 5.6 kW with the H100 SXM. The H100 SXM is a module of 700 W.", []),

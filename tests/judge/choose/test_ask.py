@@ -15,6 +15,7 @@ from gpuwise.errors import InputError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose.need import need_of, settled
 from gpuwise.judge.choose.phrases import fed_by
+from gpuwise.judge.choose.wording import plainly
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Quote
 from gpuwise.model.result import Interval
 
@@ -1309,3 +1310,56 @@ def test_a_supply_feeds_what_it_is_rated_for_and_makers_advice_is_a_caution() ->
     )  # fmt: skip
     assert "limit each card to 310 W" in fed_by(need, two)
     assert "limit" not in fed_by(replace(need, notes=()), two)
+    small = asked("psu of 300 W, which card for llama 8b in 4 bit")
+    one = replace(two, gpu_id="rtx-3050", count=1, power_w=75.0)
+    assert fed_by(small, one) == "makers advise a supply of 450 W"  # No card runs at 11 W
+
+
+def test_words_without_their_accents_are_whole_ones_that_english_lacks() -> None:
+    assert plainly("entrainement fini en novembre").startswith("train")
+    found = [plainly(text) for text in ("scheda grafica per sdxl", "a complete pc", "wir mussen sparen")]
+    assert found == ["card per sdxl", "a complete pc", "wir mussen sparen"]
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "value"),
+    [
+        # No second thought: another unit, a verb, a word of the sentence.
+        ("i have a 4090 but now i need 48 gb for llama 70b", "have", ("rtx-4090",)),
+        ("i have an a100 40gb and can make it 2 times faster for bert-large", "have", ("a100-sxm4-40gb",)),
+        ("should i buy a t4 for llama 8b or wait. an l4 costs 1800 dollars", "sets", (("t4", 1), ("l4", 1))),
+        ("i can wait, no hurry, train resnet50 on imagenet", "ignored", ()),
+        # No denial: a comparison, praise, "not only".
+        ("renting is not as expensive as buying, llama 70b for 20 users", "acquire", "both"),
+        ("there is nothing like a used 3090 for llama 8b", "sold", ("used", "street")),
+        ("not only rent, we may buy as well, llama 8b for 5 users", "acquire", "both"),
+        # Nothing that must stay in the house.
+        ("we keep renting at our company, llama 70b", "acquire", "rent"),
+        ("it must stay within our school budget, rent for resnet50", "acquire", "rent"),
+        # No machine that is there, and no card that is one's own or gone.
+        ("best gpu for computer vision, 2000 dollars, resnet50", "host", None),
+        ("our use case takes 14 gb, buy for bert-large, 2000 dollars", "host", None),
+        ("a 4x 4090 server would be best for llama 70b", "have", ()),
+        ("the reviewers had an l4 for llama 8b, is it enough", "sets", (("l4", 1),)),
+        ("we have 5k for an a6000, llama 70b in 4 bit", "have", ()),
+        ("i had a 4090 in mind for llama 8b", "sets", (("rtx-4090", 1),)),
+        ("would llama 70b in 4 bit run if i had two 3090s", "sets", (("rtx-3090", 2),)),
+        ("a colleague is selling a 3090 for 600 dollars, worth it for llama 8b?", "quoted", [600.0]),
+        ("will my 3090 run out of memory with llama 13b in 4 bit", "memory_gb", None),
+        # No host's draw, no days of the week, no time of an answer.
+        ("lora of llama 8b on 40M tokens by friday, answers within 5 minutes", "minutes", False),
+        ("my pc: 650 W power supply, which card for sdxl", "power_w", 450.0),
+        ("i have a server (1600 W supply) with 4 free slots, llama 70b in 4 bit", "power_w", 1400.0),
+        ("rent a 4090 for one month until friday for llama 8b", "days", False),
+        ("i gave money to friends, card for llama 8b, 900 dollars", "hours", Assumptions().hours_per_week),
+    ],
+)  # fmt: skip
+def test_what_only_sounds_like_a_limit(text: str, field: str, value: object) -> None:
+    need = asked(text)
+    own = {
+        "quoted": [quote.usd for quote in need.quotes], "host": need.assumptions.host_usd,
+        "minutes": (need.deadline_s or 0) < 3600,
+        "days": "4 days" in "; ".join(need.notes) or need.hire_h == 96.0,
+        "hours": need.assumptions.hours_per_week,
+    }  # fmt: skip
+    assert (own[field] if field in own else getattr(need, field)) == value

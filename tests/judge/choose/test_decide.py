@@ -327,6 +327,8 @@ def test_a_rent_that_is_taken_once_is_paid_for_an_hour_at_least(need, speed, off
     assert [o.cost_usd.value for o in short] == pytest.approx([0.5, 2.0])
     again = made(need(items=1.8e5, period_s=86400.0, acquire="rent"), speeds, offers).options
     assert again[0].cost_usd.value == pytest.approx(0.5 * 24)
+    asked = need(items=1.8e5, acquire="rent", serverless=True)  # Paid by the second
+    assert made(asked, speeds[:1], [offer("rtx-4090", 0.5, "serverless")]).options[0].cost_usd.value < 0.4
 
 
 def test_a_bridge_joins_two_and_the_reasons_say_so(need, speed, offer) -> None:

@@ -50,6 +50,6 @@ def test_other_files_are_refused(tmp_path: Path, text: str) -> None:
 def test_a_newer_schema_is_refused(need, speed, offer, today: date, tmp_path: Path) -> None:
     text = encode_choice(made(need, speed, [offer("rtx-3090", 0.2)], today)).decode()
     path = tmp_path / "newer.json"
-    path.write_text(text.replace('"schema": 1', '"schema": 99'))
+    path.write_text(text.replace('"schema": 2', '"schema": 99'))
     with pytest.raises(InputError, match="schema 99"):
         load_choice(path)

@@ -615,10 +615,8 @@ def _is_other_rate(claim: Claim) -> bool:
     if claim.field == "power_w":
         each = numbers_of(k.value for k in evidence_of(claim))
         sums = [n * watts for watts in each for n in (4, 8) if n * watts > 2 * max(each)]
-    machine = (
-        sums and mechanism(claim) is None and any(alike(v, n, agree.ROUGH) for v in values for n in sums)
-    )
-    return bool(machine) or any(alike(v, n * rate, VECTOR) for v in values for rate in rates for n in (1, 2))
+    machine = any(alike(v, n, agree.ROUGH) for v in values for n in sums) and mechanism(claim) is None
+    return machine or any(alike(v, n * rate, VECTOR) for v in values for rate in rates for n in (1, 2))
 
 
 def _is_witnessed(claim: Claim, text: Around) -> bool:

@@ -341,12 +341,8 @@ class _Choice(Sentence):
         near = min(options, key=lambda one: (one.owned, one.said))
         mine = [one for one in options if one.owner is near.owner is not self.about]
         large = token.kind == "value" and token.numbers[0].value >= SMALLEST.get(token.measures, 0.0)
-        if (
-            large
-            and mine
-            and not (options[0].known and options[0] in mine)
-            and self.is_vouched(place, near.owner)
-        ):
+        fits = options[0].known and options[0] in mine
+        if large and mine and not fits and self.is_vouched(place, near.owner):
             # What stands in a list of what its GPU has is that one's, however well it fits another.
             listed = (replace(o, said=min(o.said, LISTED)) if o.said == near.said else o for o in mine)
             options = sorted(listed, key=lambda one: one.cost)

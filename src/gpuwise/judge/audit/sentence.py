@@ -438,10 +438,8 @@ class Sentence:
         # "TU116, 1408 shaders, 6GB" lists what a card has.
         lists = first is not None and re.match(r",\s\d", self.text[first.end :]) is not None
         # "128 SMs of the AD102, which has 144"
-        of_it = (
-            re.search(r"\b[AGT][A-Z]?\d{3},? (?:which|that|whose)\b", self.text[: token.start]) is not None
-        )
-        return of_it or (first is not None and first.field == "chip" and not lists)
+        of_it = re.search(r"\b[AGT][A-Z]?\d{3},? (?:which|that|whose)\b", self.text[: token.start])
+        return bool(of_it) or (first is not None and first.field == "chip" and not lists)
 
     @cached_property
     def of_own_subject(self) -> bool:

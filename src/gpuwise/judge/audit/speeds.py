@@ -251,9 +251,8 @@ def _of_tokens(claim: Claim) -> Finding:
             why += f", of which {room / 1e9:.3g} GB fit"
         fits = size <= room or not CUES["offloads"].search(text)
         spare = BOUND_SPARE if CUES["at_most"].search(text) else SPARE
-        return _finding(
-            claim, why, wrong=fits and spare < value.value * least < (inf if single else FEW_TIMES)
-        )
+        limit = inf if single else FEW_TIMES
+        return _finding(claim, why, wrong=fits and spare < value.value * least < limit)
     if not weights:
         return _finding(claim, "nothing says which model, or how many requests run together")
     count = claim.count if claim.count > 1 or CUES["one_gpu"].search(text) else IN_MACHINE

@@ -204,9 +204,8 @@ def _in_same_unit(text: str, tokens: Sequence[Token], place: int) -> Token:
     token, gpu, follows = tokens[place], tokens[place - 1], tokens[min(place + 1, len(tokens) - 1)]
     before = (t for t in reversed(tokens[:place]) if t.dimension not in ("", "bare"))
     first = next(before, token)
-    if token.dimension != "bare" or first.dimension not in UNITED or (
-        re.fullmatch(r"20[0-3]\d", token.text) or len(first.numbers) > 1
-    ):  # fmt: skip
+    year = re.fullmatch(r"20[0-3]\d", token.text)
+    if token.dimension != "bare" or first.dimension not in UNITED or year or len(first.numbers) > 1:
         return token
     has = gpu.kind == "gpu" and CUES["has"].fullmatch(text, gpu.end, token.start)
     bound = follows.kind == "gpu" and CUES["binds"].fullmatch(text, token.end, follows.start)

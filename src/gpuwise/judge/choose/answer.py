@@ -185,7 +185,7 @@ def plainly(found: Recommendation) -> str:
     faster = first.speedup is not None and first.way != "have"
     ratio = f", {significant(first.speedup or 0.0)} times what you have" * faster
     does = f"{take}: {what_it_does(found.need, first, found.item)}{ratio}."
-    once = found.need.period_s is None and first.way in RENTS
+    once = found.need.period_s is None and first.way in RENTS and first.way != "serverless"
     if once and first.time_s and first.price_usd and first.time_s.value < 3600 * priced.LEAST_PAID_H:
         does += " An hour is paid for at the least: to start it, and to fetch weights and data."
     if first.way == "spot":

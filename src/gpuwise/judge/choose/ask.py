@@ -576,7 +576,14 @@ class _Reader(Worked):
                 fields["outlet_w"] = 0.8 * float(fuse[2]) * float(volts)
             elif not watts_said:
                 raise InputError(f"how many watts has a {fuse[0]}?", hint="say its volts: '15 A at 120 V'")
-        host = self.blank(P.host_draw)  # As who asks counts it
+
+        def watts_of(said: re.Match[str]) -> float:
+            return amount_of(said[1]) * (1000 if said[2] else 1)
+
+        host = self.said(P.host_draw)  # As who asks counts it, of what is more
+        host_w = watts_of(host) if host else 0.0
+        whole_w = max(map(watts_of, re.finditer(P.watts, self.plain)), default=0.0)
+        host = self.blank(P.host_draw) if whole_w > host_w > 0 else None
         limits = list(re.finditer(P.watts, self.plain))
         for watts in limits:
             # What a card may draw limits cards; what a supply or an outlet gives, the whole machine.
@@ -589,8 +596,7 @@ class _Reader(Worked):
             each = of_each is not None or watts[0].endswith("each")
             if (of_cards := re.match(P.of_cards, after)) and "rack" not in near:
                 whole = None
-            value = amount_of(watts[1]) * (1000 if watts[2] else 1)
-            value *= USUAL.power_factor if "va" in watts[0] else 1
+            value = watts_of(watts) * (USUAL.power_factor if "va" in watts[0] else 1)
             wall = self.said(r"outlet|socket|circuit|breaker|wall")
             limit = "outlet_w" if whole and not each else "power_w"
             there = "host_usd" in self.assumed and whole and not wall
@@ -609,10 +615,9 @@ class _Reader(Worked):
             fields[limit] = min(value, fields.get(limit, value))
             self.watts_each = value if each else 0.0
             self.every(rf"\b(?:{P.whole_machine})\w*\b")
-        if host and limits:
+        if host:
             fields.pop("outlet_w", None)
-            whole_w = max(amount_of(watts[1]) * (1000 if watts[2] else 1) for watts in limits)
-            fields["power_w"] = max(0.0, whole_w - amount_of(host["w"]) * (1000 if host["k"] else 1))
+            fields["power_w"] = whole_w - host_w
             self.notes.append(f"{host[0].strip()} of {whole_w:g} W: {fields['power_w']:g} W are for GPUs")
         if pins := take(P.pins):  # What they bring beside the slot
             fields.setdefault("power_w", USUAL.slot_w + number_of(pins[1] or "1") * USUAL.pin_w[pins[2]])
@@ -631,7 +636,8 @@ class _Reader(Worked):
         needed = self.rents or often or (max(dict(self.sets).values(), default=0) > needs.MOST_THERE)
         if last := take(rf"\b{P.until} ((?:{units.DAYS})(?!\w)){P.hour}"):
             day = units.parse_day(last[1], self.today)
-            hours = re.compile(rf"{P.as_counted}{P.span}").match(self.plain, last.end())  # By who asks
+            # As who asks counts it; "answers within 5 minutes" counts no days.
+            hours = re.compile(rf"{P.as_counted}(?!\d+ ?min){P.span}").match(self.plain, last.end())
             self.mark(*hours.span() if hours else (0, 0))
             fields["deadline_s"] = span_seconds(hours) if hours else (day - self.today).days * amounts.DAY_S
             self.notes.append(f"{last[0].strip()} is {day}, {(day - self.today).days} days from now")

@@ -110,7 +110,9 @@ class Cards(Words):
             again = bool((number and before[: number.start()].endswith("(")) or (owner and not said))
             again |= re.search(r"\b(?:the|both|these|those) $", before) is not None
             again &= usual in have
-            had, lost = re.search(P.gone_before, before), re.match(P.gone_behind, behind_it)
+            thought_of = re.match(r"s?,? (?:\w+ )?in mind\b", behind_it)  # "I had a 3090 in mind"
+            had = None if thought_of else re.search(P.gone_before, before)
+            lost = re.match(P.gone_behind, behind_it)
             if had or lost:
                 self.mark(had.start() if had else named.start, named.end + (lost.end() if lost else 0))
                 self.notes.append(f"{text}: gone, so not counted")

@@ -156,6 +156,11 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         "serverless": need.acquire != "own" and need.serverless,
     }
     sold = need.acquire != "rent"
+
+    def is_new(offer: Offer) -> bool:
+        """A price of new and used ones is that of a new one, too, while shops sell it."""
+        return offer.kind == "street" and "new" in need.sold and is_sold_new(offer.gpu_ids[0], today)
+
     only = {*need.only, *(gpu for gpu, _ in need.sets)}
     if only:
         # What shops ask for any card of a family they ask for each; a machine to rent holds one of them.
@@ -173,18 +178,7 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         if offer.gpu_ids
         and (offer.kind != "spot" or offer.provider not in prices.MARKETS or markets)
         and offer.seen_on
-        and allowed.get(
-            offer.kind,
-            sold
-            and (
-                not need.sold
-                or offer.kind in need.sold
-                or (
-                    # A price of new and used ones is that of a new one, too, while shops sell it.
-                    offer.kind == "street" and "new" in need.sold and is_sold_new(offer.gpu_ids[0], today)
-                )
-            ),
-        )
+        and allowed.get(offer.kind, sold and (not need.sold or offer.kind in need.sold or is_new(offer)))
         # A purchase is of the card: the provider asked for is one that rents.
         and (not wanted or not offer.per_hour or offer.provider.casefold() in wanted)
         and offer.provider.casefold() not in need.avoid
@@ -495,14 +489,14 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
         busy = np.minimum(1.0, need.items / need.period_s / speed)
         per_hour_items = np.full(len(rows), need.items / need.period_s * 3600)
     # A worker that is paid by the second costs nothing while nobody asks, but starts and waits at its price.
-    paid_by_second = [row.way == "serverless" for row in rows]
+    paid_by_second = np.array([row.way == "serverless" for row in rows], dtype=bool)
     works = busy if need.period_s is not None else a.utilisation
     fixed = np.where(paid_by_second, fixed * np.minimum(1.0, STARTS * works), fixed)
-    fixed = np.where(~own & need.batched & ~np.array(paid_by_second, dtype=bool), fixed * busy, fixed)
+    fixed = np.where(~own & need.batched & ~paid_by_second, fixed * busy, fixed)
     if need.items is not None and need.period_s is None:
         # Who does so much and no more pays for the whole of a commitment, and for an hour at the least.
         terms = array([max(LEAST_PAID_H, committed_h(row.offer)) if row.offer else 0.0 for row in rows])
-        terms = np.where(own, 0.0, terms)
+        terms = np.where(own | paid_by_second, 0.0, terms)
         fixed = fixed * np.maximum(1.0, terms / np.maximum(time / 3600 / a.utilisation, 1e-9))
     if need.concurrent and need.items is None:
         # What is worth paying for is that all are answered as quickly as was asked.

@@ -7,6 +7,7 @@ from math import inf
 from gpuwise.facts import catalog
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit
+from gpuwise.judge.choose.amounts import USUAL
 from gpuwise.judge.choose.candidates import PAID, STATED, host_of
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, HOURS_STATED
 from gpuwise.judge.choose.speeds import memory_of
@@ -182,8 +183,10 @@ def fed_by(need: Need, option: Option) -> str:
     there = next((float(n.split()[3]) for n in need.notes if n.startswith(fit.SUPPLIED[:11])), inf)
     if there < (supply or inf):
         each = (there / fit.SUPPLY - fit.HOST_PEAK_W) / option.count
-        advised = f"{supply} W" if supply else "more"
-        return f"makers advise a supply of {advised}: with {there:g} W, limit each card to {each:.0f} W"
+        advised = f"makers advise a supply of {f'{supply} W' if supply else 'more'}"
+        limit = f": with {there:g} W, limit each card to {each:.0f} W"
+        # Cards that a slot feeds have no lower limit.
+        return advised + limit * (each >= USUAL.slot_w)
     return f"a power supply of {supply} W" if supply else f"{(board_w + host_w) / 1000:.2g} kW with its host"
 
 

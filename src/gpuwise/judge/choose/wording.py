@@ -42,7 +42,7 @@ def plainly(text: str) -> str:
     plain = text.casefold().replace("\u2019", "'").replace("\u2010", "-")
     plain = re.sub(P.line_end, ". ", plain)
     plain = re.sub(P.dash, ", ", " ".join(plain.split()).rstrip("?.! "))
-    plain = re.sub(P.weekdays, lambda m: f"for {(_DAYS[m[2]] - _DAYS[m[1]]) % 7 or 7} days", plain)
+    plain = re.sub(P.weekdays, lambda m: f"for {(_DAYS[m[2][:3]] - _DAYS[m[1][:3]]) % 7 or 7} days", plain)
     plain = re.sub(P.weekday_hours, lambda m: f"{m[1]} to {m[2]} weekdays" if m[1] else "weekdays", plain)
     # What is written without blanks, or with endings of its own, is not read as another language's words.
     language = next((name for name, signs in RULES["languages"].items() if re.search(signs, plain)), "")
@@ -84,11 +84,7 @@ def _glossary(language: str) -> tuple[tuple[list[str], str, str], ...]:
     together = [name for name in rows[0] if name != "english" and name not in RULES["languages"]]
     columns = [language, "other"] if language in rows[0] else together
     return tuple(
-        (
-            re.findall(P.heads, words),
-            rf"(?<!\w)(?:{words})(?!\w)",
-            row["english"],
-        )
+        (re.findall(P.heads, words), rf"(?<!\w)(?:{words})(?!\w)", row["english"])
         for row in rows
         if (words := _without_accents("|".join(filter(None, map(row.get, columns)))))
     )
@@ -98,7 +94,9 @@ def _without_accents(words: str) -> str:
     """Words, and those of them that people type without their accents: of four letters at least, as shorter
     ones are words of English."""
     plain = unicodedata.normalize("NFKD", words.replace("ł", "l")).encode("ascii", "ignore").decode()
-    apart = ({*re.findall(r"(?:^|(?<=\|))\w{4,}(?=\||$)", plain)}) - {*words.split("|")}
+    # What stands in parentheses is a part: "gráfica" behind "única" is no word for it alone.
+    whole = re.sub(r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", "()", plain)
+    apart = {*re.findall(r"(?:^|(?<=\|))\w{4,}(?=\||$)", whole)} - {*words.split("|")} - _PLAIN
     return "|".join((words, *sorted(apart))) if words else ""
 
 
@@ -141,8 +139,9 @@ def corrected(text: str) -> tuple[str, list[str]]:
     while again := re.search(P.second_thought, text, re.IGNORECASE):
         before, after = text[: again.start()], text[again.end() :]
         for kind in RULES["kinds_of_pieces"]:
-            far = 12 if kind is RULES["kinds_of_pieces"][-1] else 30  # A number alone may be of anything
-            later = re.match(rf"[^.;?!\d]{{0,{far}}}?(?<![\w.])({kind})(?!\w)", after, re.IGNORECASE)
+            # A number alone may be of anything: "but now I need 48 GB" is no card's
+            far, unit = (12, P.no_unit) if kind is RULES["kinds_of_pieces"][-1] else (30, "")
+            later = re.match(rf"[^.;?!\d]{{0,{far}}}?(?<![\w.])({kind})(?!\w){unit}", after, re.IGNORECASE)
             pieces = [*re.finditer(rf"(?<![\w.])(?:{kind})(?!\w)", before, re.IGNORECASE)]
             if later and pieces and len(before) - pieces[-1].end() <= USUAL.near_before:
                 start, end = pieces[-1].span()
