@@ -561,8 +561,8 @@ class _Choice(Sentence):
             said, dated = (self.before(cue, token.start) for cue in ("year_leads", "card_of_year"))
             held = next((t for t in reversed(self.tokens[:place]) if t.kind == "gpu"), None)
             # "The A10 makes 40 tokens/s, the L4 20 and the T4 19."
-            rated = held and self.text[held.end : token.start] == " "
-            rated = rated and re.search(r"/s\b.*(?:,| and) (?:the )?$", self.text[: held.start])
+            beside = held is not None and self.text[held.end : token.start] == " "
+            rated = beside and held and re.search(r"/s\b.*(?:,| and) (?:the )?$", self.text[: held.start])
             named = held and CUES["year_behind"].fullmatch(self.text, held.end, token.start)
             after_it = CUES["year_of"].match(self.text, token.end)
             many = token.numbers[0].value >= FIELDS["cuda_cores"].low or re.fullmatch(

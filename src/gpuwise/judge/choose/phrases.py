@@ -186,7 +186,7 @@ def fed_by(need: Need, option: Option) -> str:
         advised = f"makers advise a supply of {f'{supply} W' if supply else 'more'}"
         limit = f": with {there:g} W, limit each card to {each:.0f} W"
         # Cards that a slot feeds have no lower limit.
-        return advised + limit * (each >= USUAL.slot_w)
+        return advised + (limit if each >= USUAL.slot_w else "")
     return f"a power supply of {supply} W" if supply else f"{(board_w + host_w) / 1000:.2g} kW with its host"
 
 
