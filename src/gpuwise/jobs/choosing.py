@@ -95,7 +95,8 @@ def _chosen(
         largest,
         _beside(market, need),
         billed,
-        _one_alone(market, choice, need.concurrent),
+        _fewer_at_once(market, choice, need.concurrent),
+        _one_alone(choice),
         choice.answer,
         verdicts.sent_out(choice.need, choice.options[0], market.offers) if need.egress_gb else "",
         verdicts.split(choice) if need.users > 1 else "",
@@ -107,19 +108,25 @@ def _chosen(
     return _answer(choice)
 
 
-def _one_alone(market: _Market, choice: Recommendation, asked: int) -> str:
-    """How many at once what is there holds, where these are fewer than `asked`, and in 8 bits; or what one of
-    a named GPU holds of the ways to train a language model, where several are taken."""
+def _fewer_at_once(market: _Market, choice: Recommendation, asked: int) -> str:
+    """How many people at once the user's own GPUs hold, where these are fewer than `asked`, and whether they
+    hold all of them in 8 bits."""
     need, first = choice.need, choice.options[0]
-    if FEWER in need.notes:
-        units = catalog.get(first.gpu_id).text("matrix_fp8") == "True"
-        weights = Precision.FP8 if units else Precision.INT8
-        other = market.best_or_none(replace(need, precision=weights, formats=(), concurrent=asked, sets=()))
-        said = f"Yours hold {need.concurrent} at once in {need.precision}, not {asked}"
-        if other and other.options[0].key == first.key:
-            rate = phrases.rate_of(other.options[0].throughput.value, other.item)
-            said += f"; in {weights}{', as they have no units for FP8,' * (not units)} all of them: {rate}"
-        return f"{said}."
+    if FEWER not in need.notes:
+        return ""
+    units = catalog.get(first.gpu_id).text("matrix_fp8") == "True"
+    weights = Precision.FP8 if units else Precision.INT8
+    other = market.best_or_none(replace(need, precision=weights, formats=(), concurrent=asked, sets=()))
+    said = f"Yours hold {need.concurrent} at once in {need.precision}, not {asked}"
+    if other and other.options[0].key == first.key:
+        rate = phrases.rate_of(other.options[0].throughput.value, other.item)
+        said += f"; in {weights}{', as they have no units for FP8,' * (not units)} all of them: {rate}"
+    return f"{said}."
+
+
+def _one_alone(choice: Recommendation) -> str:
+    """What one of a named GPU holds of the ways to train a language model, where several are taken."""
+    need, first = choice.need, choice.options[0]
     told = need.sets or need.asks == "able"  # The verdict says it
     if need.task in ("", "infer") or told or not names_of(need) or first.count == need.gpus[0]:
         return ""

@@ -120,8 +120,8 @@ def results(job: ClusterJob, number: str) -> str:
 
 
 def submit(text: str) -> str:
-    """Hand the script to sbatch; returns what it says. Raises MachineError where there is no sbatch, RunError
-    where it refuses."""
+    """Submit the script by sbatch and return its output. Raises MachineError where sbatch is not installed,
+    RunError where it refuses."""
     _require_sbatch()
     try:
         done = subprocess.run(
@@ -137,7 +137,7 @@ def submit(text: str) -> str:
 
 def follow(text: str) -> tuple[str, subprocess.Popen[str]]:
     """Submit the script; the job's number, and a process that ends with its exit code (`sbatch --wait`). The
-    job goes on when nobody waits. Raises as `submit` does."""
+    job keeps running when that process is ended. Raises as `submit` does."""
     _require_sbatch()
     pipe, words = subprocess.PIPE, ["sbatch", "--wait", "--parsable"]
     process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True)

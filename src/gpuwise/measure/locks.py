@@ -64,7 +64,12 @@ class Turn:
     def __init__(self, path: str = "") -> None:
         # Locked for the process (`lockf`): what a workload forks off does not keep it.
         self._file = os.open(path, os.O_RDWR) if path else None
-        self.shared, self._waited_s = bool(path), 0.0
+        self._waited_s = 0.0
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes take turns with this one."""
+        return self._file is not None
 
     def now(self) -> float:
         """Monotonic seconds without those that were waited."""

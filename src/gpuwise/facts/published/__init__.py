@@ -125,8 +125,8 @@ def workloads(rows: Sequence[Record] | None = None) -> Mapping[str, int]:
 
 
 def check_workload(name: str, others: Sequence[str] = ()) -> str:
-    """The id of a workload of the curated table or of `others`. Raises InputError with the nearest names
-    where there is no such workload."""
+    """The id of a workload of the curated table or of `others`. Raises InputError for an unknown name, with
+    the nearest ones."""
     if meant := meant_workloads(name, others):
         return meant[0]
     wanted, names = _workload_id(name), tuple(dict.fromkeys((*others, *workloads())))

@@ -20,6 +20,7 @@ from math import inf
 from gpuwise import checks
 from gpuwise.facts import catalog, prices
 from gpuwise.facts.published import record
+from gpuwise.judge.audit.agree import numbers_of
 from gpuwise.judge.audit.cells import POINTED, in_thousands
 from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.grid import GRID
@@ -149,7 +150,7 @@ def _of_batches(claims: Sequence[Claim]) -> set[int]:
     """The tables of which nearly every figure is a multiple of eight: batch sizes, not speeds."""
     tables: dict[int, list[float]] = defaultdict(list)
     for claim in claims:
-        tables[claim.block // GRID].extend(v.value for v in claim.values if isinstance(v, Number))
+        tables[claim.block // GRID].extend(numbers_of(claim.values))
     many = {n: values for n, values in tables.items() if n and len(values) >= LISTED}
     return {n for n, values in many.items() if sum(v % 8 == 0 for v in values) > 0.9 * len(values)}
 
@@ -352,7 +353,7 @@ def judge_rents(claims: Sequence[Claim], today: date) -> Iterator[Finding]:
     for claim, providers in zip(claims, said, strict=True):
         for place in (claim.line, *(providers if claim.count == 1 else ())):
             for known in (ones[i, place] for i in claim.gpu_ids):
-                known.update(v.value for v in claim.values if isinstance(v, Number))
+                known.update(numbers_of(claim.values))
     for (claim, text), providers in zip(read, said, strict=True):
         mine, ever = ([o for o in of if {*claim.gpu_ids} & {*o.gpu_ids}] for of in (offers, every))
         named = [o for o in mine if called[o.provider] in providers]
@@ -361,7 +362,7 @@ def judge_rents(claims: Sequence[Claim], today: date) -> Iterator[Finding]:
         past = {*re.findall(r"\b20[12]\d\b", text)} - {str(today.year)}
         other = bool(past or CUES["not_on_demand"].search(text))
         verdict, best, explanation = _rent(claim, text, used, other)
-        amount = max(v.value for v in claim.values if isinstance(v, Number))
+        amount = max(numbers_of(claim.values))
         in_row = {one for i in claim.gpu_ids for one in ones[i, claim.line]}
         there = {one for i in claim.gpu_ids for provider in providers for one in ones[i, provider]}
         summed = any(alike(amount, n * one, SUM_CLOSE) for one in in_row for n in (2, 4, 8, 16))
@@ -373,9 +374,9 @@ def judge_rents(claims: Sequence[Claim], today: date) -> Iterator[Finding]:
             verdict, explanation = "contradicts" if wrong else "agrees", "of several GPUs together"
             best = " or ".join(f"${claim.count * one:,.2f}" for one in sorted(there)) if wrong else best
         newest = max((offer.seen_on for offer in used), default="")
-        # What nobody ever asked is no price of long ago.
+        # A rent that no provider ever asked is a wrong value, not an old price.
         once = [o.per_gpu for o in ever] or [0.0]
-        asked = [v.value / claim.count for v in claim.values if isinstance(v, Number)]
+        asked = [amount / claim.count for amount in numbers_of(claim.values)]
         stale = min(once) / HALF <= max(asked) and min(asked) <= HALF * max(once)
         kind: Kind = "wrong sum" if wrong else "stale price" if stale else "wrong value"
         yield Finding(
@@ -392,7 +393,7 @@ def _rent(claim: Claim, text: str, offers: Sequence[Offer], other: bool) -> tupl
     amounts = sorted(offer.per_gpu for offer in offers)
     low, high = amounts[int(TENTH * len(amounts))], amounts[-1 - int(TENTH * len(amounts))]
     best = f"{low:.2f} to {high:.2f} USD"
-    stated = [v.value / claim.count for v in claim.values if isinstance(v, Number)]
+    stated = [amount / claim.count for amount in numbers_of(claim.values)]
     slack = 1.0 if len(stated) > 1 else HALF
     if low / slack <= max(stated) and min(stated) <= high * slack:
         return "agrees", best, ""

@@ -94,7 +94,7 @@ def _without_accents(words: str) -> str:
     """Words, and those of them that people type without their accents: of four letters at least, as shorter
     ones are words of English."""
     plain = unicodedata.normalize("NFKD", words.replace("ł", "l")).encode("ascii", "ignore").decode()
-    # What stands in parentheses is a part: "gráfica" behind "única" is no word for it alone.
+    # Alternatives in parentheses are parts of a phrase: "gráfica" behind "única" is not one alone.
     whole = re.sub(r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", "()", plain)
     apart = {*re.findall(r"(?:^|(?<=\|))\w{4,}(?=\||$)", whole)} - {*words.split("|")} - _PLAIN
     return "|".join((words, *sorted(apart))) if words else ""
@@ -139,7 +139,7 @@ def corrected(text: str) -> tuple[str, list[str]]:
     while again := re.search(P.second_thought, text, re.IGNORECASE):
         before, after = text[: again.start()], text[again.end() :]
         for kind in RULES["kinds_of_pieces"]:
-            # A number alone may be of anything: "but now I need 48 GB" is no card's
+            # A bare number may belong to anything: "but now I need 48 GB" corrects no card
             far, unit = (12, P.no_unit) if kind is RULES["kinds_of_pieces"][-1] else (30, "")
             later = re.match(rf"[^.;?!\d]{{0,{far}}}?(?<![\w.])({kind})(?!\w){unit}", after, re.IGNORECASE)
             pieces = [*re.finditer(rf"(?<![\w.])(?:{kind})(?!\w)", before, re.IGNORECASE)]
