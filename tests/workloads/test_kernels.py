@@ -358,6 +358,7 @@ def test_phases_of_a_whole_step_say_whose_results_they_take(inner: int) -> None:
     assert min(row[20] for row in rows) == step.stages * (decode.STAGE + 768)
     assert max(ends) <= step.bytes
     assert step.stages == decode.STAGES
+    assert 0 < step.in_flight <= step.stages - 7  # what a team may run ahead in a ring
     assert step.bytes <= decode.SHARED
     logits = step(torch.tensor([[3]]), torch.tensor([5]))
     assert logits.shape == (1, shape.vocabulary)

@@ -417,7 +417,8 @@ class WholeStep:
         places = self.phases[:, PHASE.index("input_at")]  # so far the numbers of the buffers
         places.mul_(narrow).add_(self.stages * stage)
         self.progress = torch.zeros(1 + self.programs, dtype=torch.int64, device=device)
-        self.in_flight, self.kernel = IN_FLIGHT[kind], _compiled(device, kind)
+        # A team waits for a stage at most 7 after its last one; what had its place before must have come.
+        self.in_flight, self.kernel = min(IN_FLIGHT[kind], self.stages - 7), _compiled(device, kind)
 
     def _phase(self, tiles: int, **fields: int | Tensor | None) -> None:
         """A row of the table of phases, which holds tensors by their addresses. Its input is what the phase

@@ -12,6 +12,7 @@
 // a ring of stages in shared memory, ahead of the workers and across phases. It waits for two things: for a free stage,
 // and for the oldest copy once `most_in_flight` are on their way, because more of them lengthen each access. Per stage
 // there are two mbarriers: `full` completes when the bytes have come, `empty` when the warps that read the stage have.
+// Workers read their first stage of a product into registers before they wait for its input: the loader fills it anew.
 //
 // Exchange between blocks: there is no grid barrier. A result is a 32-bit word in global memory, bf16 above a 16-bit
 // tag of its step and phase, written and read at once (volatile, in the L2). A reader polls until the tag is the
@@ -78,6 +79,12 @@ struct Phase {
     __device__ int first() const {
         const int tile = blockIdx.x - (int)first_block;
         return tile < 0 ? tile + gridDim.x : tile;
+    }
+    __device__ int chunks() const { return (int)(kind == BF16 ? 2 * k : kind < INT4 ? k : k / 2) / CHUNK; }
+    // True if every team of this block has a stage of it.
+    __device__ bool for_all_teams() const {
+        if (kind == ATTENTION) return first() < n * splits;
+        return (first() + (chunks() < TEAMS ? gridDim.x : 0)) * (gated ? ROWS / 2 : ROWS) < n;
     }
 };
 
@@ -244,6 +251,7 @@ __device__ __forceinline__ void load_product(const Phase& p, Loader& loader) {
     constexpr int SIZES = 2, LEVELS = 1;  // bytes of the scales and zero points of a segment of a row, of INT4
     const int step = p.gated ? ROWS / 2 : ROWS, n = (int)p.n, width = (int)row_bytes<KIND>(p.k);
     const u8 *w = p.w, *scale = p.scale, *zero = p.zero;
+    if (KIND == BF16) loader.most_in_flight = 3;  // of the head: no block waits for another one while it streams
     for (int out = p.first() * step; out < n; out += step * gridDim.x)
         for (int at = 0; at < width; at += CHUNK) {
             loader.wait_for_stage();
@@ -281,7 +289,7 @@ template <int KIND>
 __device__ __forceinline__ void store_group(const Input& input, int group, const float* v, u32 rest) {
     const int lane = thread() & 31;
     // Which lane multiplies by these inputs, with which word of its fragment. Of INT4 four that are 32 apart share a word.
-    u32 place = (lane >> 1 & 1) * 128 + (lane & 1) * 8 + (lane >> 2 & 1) * 4 + (lane >> 3);
+    u32 place = (lane >> 1 & 1) * 128 + (lane >> 2 & 1) * 8 + (lane & 1) * 4 + (lane >> 3);
     if (KIND == INT8) place = (lane & 3) * 16 + (lane >> 4) * 128 + (lane >> 2 & 3) * 4;
     if (KIND == FP8) place = (lane & 3) * 16 + (lane >> 4) * 128 + (lane >> 3 & 1) * 64 + (lane >> 2 & 1) * 8;
     if (KIND == BF16) place = (lane >> 3) * 64 + (lane & 1) * 32 + (lane >> 1 & 3) * 4;
@@ -390,35 +398,46 @@ template <typename T> __device__ __forceinline__ T select4(int part, T a, T b, T
     return part & 2 ? high : low;
 }
 
+// The warp's segments of a stage in the order of mma fragments, of INT4 with scales and zero points.
+template <int KIND>
+struct Weights {
+    uint4 a[WARP_SEGMENTS], b[WARP_SEGMENTS];
+    u32 level[2], size[2];
+    // Those of the team's next stage, which is freed then.
+    __device__ __forceinline__ void load(const Ring& ring) {
+        const int member = (thread() >> 5) % TEAM_WARPS, lane = thread() & 31, line = lane >> 2, part = lane & 3;
+        const u32 from = ring.at() + member * (WARP_SEGMENTS / 2 * ROWS * 128) + (lane & 7) * 128 + (((lane >> 3) ^ (lane & 7)) << 4);
+        wait_barrier(ring.loaded(), ring.parity);
+        if (KIND == INT4) {
+#pragma unroll
+            for (int i = 0; i < 2; i++) {
+                const u32 at = (line + 8 * i) * SEGMENTS + member * WARP_SEGMENTS + part;
+                level[i] = lds8(ring.scales_at() + ROWS * SEGMENTS * 2 + at), size[i] = lds16(ring.scales_at() + at * 2);
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < WARP_SEGMENTS; j++) {
+            const u32 at = (from ^ (j & 1) * 64) + (j >> 1) * (ROWS * 128);
+            a[j] = matrices(at), b[j] = matrices(at + 8 * 128);
+        }
+        __syncwarp();
+        if (lane == 0) arrive(ring.freed());
+    }
+};
+
 // Multiply the warp's segments of a stage and add the result to `low` (row `line`) and `high` (row `line` + 8), of bf16
-// to the accumulators `c`. Of INT4 each of four lanes adds its own groups; else all four have the whole sum. The stage is
-// freed once it has been read. `before`: segments of a row before this stage.
+// to the accumulators `c`. Of INT4 each of four lanes adds its own groups; else all four have the whole sum.
+// `before`: segments of a row before this stage.
 template <int KIND>
 __device__ __forceinline__ void multiply(
-    bool normed, int k, const Input& input, const Ring& ring, int before, float& low, float& high, float (*c)[4]
+    bool normed, int k, const Input& input, const Weights<KIND>& w, int before, float& low, float& high, float (*c)[4]
 ) {
     const int member = (thread() >> 5) % TEAM_WARPS, lane = thread() & 31, line = lane >> 2, part = lane & 3;
-    const u32 from = ring.at() + member * (WARP_SEGMENTS / 2 * ROWS * 128) + (lane & 7) * 128 + (((lane >> 3) ^ (lane & 7)) << 4);
     const u32 input_at = (line & 1) * 64 + part * 16;
+    const uint4 *a = w.a, *b = w.b;
     int sums[4][4] = {};
     float wides[4][4] = {};
-    uint4 a[WARP_SEGMENTS], b[WARP_SEGMENTS];
     const int own = member * WARP_SEGMENTS + part;  // of INT4 the segment whose sums this lane scales
-    u32 level[2], size[2];
-    if (KIND == INT4) {
-#pragma unroll
-        for (int i = 0; i < 2; i++) {
-            const u32 at = (line + 8 * i) * SEGMENTS + own;
-            level[i] = lds8(ring.scales_at() + ROWS * SEGMENTS * 2 + at), size[i] = lds16(ring.scales_at() + at * 2);
-        }
-    }
-#pragma unroll
-    for (int j = 0; j < WARP_SEGMENTS; j++) {
-        const u32 at = (from ^ (j & 1) * 64) + (j >> 1) * (ROWS * 128);
-        a[j] = matrices(at), b[j] = matrices(at + 8 * 128);
-    }
-    __syncwarp();
-    if (lane == 0) arrive(ring.freed());
 #pragma unroll
     for (int j = 0; j < WARP_SEGMENTS; j++) {
         const int segment = member * WARP_SEGMENTS + j, whole = before + segment;
@@ -453,10 +472,10 @@ __device__ __forceinline__ void multiply(
             // Upper nibbles stay where they are: 16 times the value.
             constexpr u32 L = 0x0F0F0F0F, U = 0xF0F0F0F0;
             int upper[4] = {};
-            mma_unsigned(sums[j], a[j].x & L, b[j].x & L, a[j].y & L, b[j].y & L, x.x, x.z);
-            mma_unsigned(upper, a[j].x & U, b[j].x & U, a[j].y & U, b[j].y & U, x.y, x.w);
-            mma_unsigned(sums[j], a[j].z & L, b[j].z & L, a[j].w & L, b[j].w & L, y.x, y.z);
-            mma_unsigned(upper, a[j].z & U, b[j].z & U, a[j].w & U, b[j].w & U, y.y, y.w);
+            mma_unsigned(sums[j], a[j].x & L, b[j].x & L, a[j].y & L, b[j].y & L, x.x, x.y);
+            mma_unsigned(upper, a[j].x & U, b[j].x & U, a[j].y & U, b[j].y & U, x.z, x.w);
+            mma_unsigned(sums[j], a[j].z & L, b[j].z & L, a[j].w & L, b[j].w & L, y.x, y.y);
+            mma_unsigned(upper, a[j].z & U, b[j].z & U, a[j].w & U, b[j].w & U, y.z, y.w);
 #pragma unroll
             for (int i = 0; i < 4; i++) sums[j][i] = 16 * sums[j][i] + upper[i];
         }
@@ -468,7 +487,7 @@ __device__ __forceinline__ void multiply(
         for (int i = 0; i < 2; i++) {
             const int upper = select4(part, sums[0][2 * i], sums[1][2 * i], sums[2][2 * i], sums[3][2 * i]);
             const int rest = select4(part, sums[0][2 * i + 1], sums[1][2 * i + 1], sums[2][2 * i + 1], sums[3][2 * i + 1]);
-            (i ? high : low) += (float)(upper * 256 + rest - (int)level[i] * bias) * (from_bf16(size[i]) * unit);
+            (i ? high : low) += (float)(upper * 256 + rest - (int)w.level[i] * bias) * (from_bf16(w.size[i]) * unit);
         }
     }
 }
@@ -486,6 +505,11 @@ __device__ __forceinline__ void product(const Phase& p, Ring& ring, int index) {
     while (chunk >= chunks) chunk -= chunks, tile++;
     u32 slot = (ring.tiles + tile) % TILES, turn = (ring.tiles + tile) / TILES & 1;
     const Input input = {shared_at(memory) + (u32)p.input_at, p.early ? 2 * NARROW : index % 2 * NARROW};
+    Weights<KIND> weights = {};  // defined for all teams, or the compiler keeps its registers through all phases
+    // A barrier's parity tells two uses in succession of a stage apart. The next stage is at most 7 after the team's last
+    // one if that was of the phase before; else it can be waited for once all workers have left that phase.
+    if (index && !block.phases[(index - 1) % 4].for_all_teams()) sync_workers();
+    if (tile < tiles) weights.load(ring);
     // Narrow inputs are double-buffered: all warps have left the phase before the last, which used this buffer.
     if (p.early) wait_barrier(shared_at(&block.input_free), ring.wide_inputs & 1 ^ 1);
     if (first < n) {  // A block without a tile must not poll: its input may have been overwritten by later phases.
@@ -498,30 +522,31 @@ __device__ __forceinline__ void product(const Phase& p, Ring& ring, int index) {
     sync_workers();
     float low = 0, high = 0, c[2][4] = {};
     while (tile < tiles) {
-        wait_barrier(ring.loaded(), ring.parity);
-        multiply<KIND>(normed, k, input, ring, chunk * SEGMENTS, low, high, c);
+        multiply<KIND>(normed, k, input, weights, chunk * SEGMENTS, low, high, c);
         ring.skip(TEAMS);
         chunk += TEAMS;
-        if (chunk < chunks) continue;
-        if (KIND == BF16) {
-            low = c[0][0] + c[1][0], high = c[0][2] + c[1][2];
-            if (normed) low += c[0][1] + c[1][1], high += c[0][3] + c[1][3];
+        if (chunk >= chunks) {
+            if (KIND == BF16) {
+                low = c[0][0] + c[1][0], high = c[0][2] + c[1][2];
+                if (normed) low += c[0][1] + c[1][1], high += c[0][3] + c[1][3];
 #pragma unroll
-            for (int i = 0; i < 4; i++) c[0][i] = c[1][i] = 0;
+                for (int i = 0; i < 4; i++) c[0][i] = c[1][i] = 0;
+            }
+            if (KIND == INT4) {
+                // Lanes of odd parts add up the upper rows, the others the lower ones.
+                const float other = __shfl_xor_sync(~0u, part & 1 ? low : high, 1);
+                low = high = (part & 1 ? high : low) + other;
+                low = high = low + __shfl_xor_sync(~0u, low, 2);
+            }
+            wait_barrier(shared_at(block.taken + slot), turn ^ 1);
+            if (part < 2) block.sums[slot][warp][line + 8 * part] = part ? high : low;
+            __syncwarp();
+            if (lane == 0) arrive(shared_at(block.done + slot), SHARES >> 4 * teams & 15);
+            low = high = 0;
+            for (; chunk >= chunks; chunk -= chunks, tile++)
+                if (++slot == TILES) slot = 0, turn ^= 1;
         }
-        if (KIND == INT4) {
-            // Lanes of odd parts add up the upper rows, the others the lower ones.
-            const float other = __shfl_xor_sync(~0u, part & 1 ? low : high, 1);
-            low = high = (part & 1 ? high : low) + other;
-            low = high = low + __shfl_xor_sync(~0u, low, 2);
-        }
-        wait_barrier(shared_at(block.taken + slot), turn ^ 1);
-        if (part < 2) block.sums[slot][warp][line + 8 * part] = part ? high : low;
-        __syncwarp();
-        if (lane == 0) arrive(shared_at(block.done + slot), SHARES >> 4 * teams & 15);
-        low = high = 0;
-        for (; chunk >= chunks; chunk -= chunks, tile++)
-            if (++slot == TILES) slot = 0, turn ^= 1;
+        if (tile < tiles) weights.load(ring);
     }
     ring.tiles += tiles;
     ring.back((tile - tiles) * chunks + chunk);  // where all teams begin the next phase
@@ -575,7 +600,7 @@ __device__ __forceinline__ uint2 likeliest(uint2 of) {
 __device__ __forceinline__ u32 finish(const Phase p, int index, u32 tiles, Progress* progress, const Next& next) {
     const int lane = thread() & 31, row = lane & ROWS - 1, kind = (int)p.kind, n = (int)p.n, k = (int)p.k;
     const bool gated = p.gated, last = index + 1 == block.count, scaled = FORMAT < INT4 && kind != BF16;
-    const int step = gated ? ROWS / 2 : ROWS, chunks = (kind == BF16 ? 2 * k : kind < INT4 ? k : k / 2) / CHUNK, teams = min(chunks, TEAMS);
+    const int step = gated ? ROWS / 2 : ROWS, chunks = p.chunks(), teams = min(chunks, TEAMS);
     const int by = step * gridDim.x, end = lane < step ? n : 0;  // of rows with results
     const u16* embedding = p.residual_from < 0 ? block.row : nullptr;
     const u32 tag = block.tag(index), residual_tag = block.tag(p.residual_from);
@@ -814,8 +839,8 @@ decode_step(const Phase* phases, int count, Progress* progress, long long* posit
     const int warp = threadIdx.x >> 5, lane = threadIdx.x & 31;
     const auto read_phase = [&](int i) {
         asm volatile("cp.async.wait_all;" ::: "memory");
-        if (threadIdx.x < WORDS && i < count)
-            asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" :: "r"(shared_at(block.phases + i % 4) + threadIdx.x * 8), "l"((const long long*)(phases + i) + threadIdx.x) : "memory");
+        if (thread() < WORDS && i < count)
+            asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" :: "r"(shared_at(block.phases + i % 4) + thread() * 8), "l"((const long long*)(phases + i) + thread()) : "memory");
     };
     read_phase(0), read_phase(1), read_phase(count);
     if (threadIdx.x == 0) {
