@@ -38,6 +38,8 @@ def test_specs_are_those_of_every_name() -> None:
     [
         ("resne", "resnet50 or resnet152"),
         ("resnet51", "resnet50 or resnet152"),
+        ("qwen3-8c", "qwen3-8b-decode"),
+        ("qwen3-8b", "qwen3-8b-decode or qwen3-8b-prefill or qwen3-8b-full or qwen3-8b-qlora"),
         ("llm-8b", "llm-8b-lora or llm-8b-prefill or llm-8b-decode or llm-8b-prefill-8k or llm-8b-decode-8k"),
     ],
 )

@@ -158,7 +158,10 @@ def find(name: str) -> tuple[Workload, ...]:
         holding = [full for full in _built_in() if plain in full] if plain else []
         near = holding[:5]
         # A language model has no workload of its own name: what is measured of it ends in a step.
-        near = near or llms.nearest(re.sub(r"-(decode|prefill|pretrain|full|q?lora)\b.*$", "", plain))
+        model = re.sub(r"-(decode|prefill|pretrain|full|q?lora)\b.*$", "", plain)
+        models = () if near else llms.nearest(model)
+        steps = ("decode", "prefill", "full", "qlora") if plain in models else ("decode",)
+        near = near or [f"{each}-{step}" for each in models for step in steps]
         near = near or difflib.get_close_matches(plain, _built_in(), n=2, cutoff=0.6)
         other = "" if near else "write a file of your own, ./my_model.py, or "
         way = next((way for family, way in _WAYS if re.match(family, plain)), other)
