@@ -678,7 +678,8 @@ class Grid:
             first = texts[0] if texts and 0 not in columns else next((t for t in texts if t.strip()), "")
             # A row of one text, alone or in every cell, is the title of those below.
             if sum(bool(text.strip()) for text in texts) == 1 or len(set(texts)) == 1 < len(row):
-                section = first
+                # What states a value is a row whose cells nobody can tell apart.
+                section = first if all(t.kind != "value" for t in scan(first)) else ""
                 continue
             # "Memory | Bus | 384": the last of several labels says what it is, alone or with the first.
             more = [t for t in texts[1 : min(columns)] if t and all(w.kind == "field" for w in scan(t))]

@@ -95,7 +95,7 @@ MOST_BEHIND = 16
 # A figure of each of two GPUs: "Higher boost: 2617 MHz (2617 MHz vs 2520MHz)".
 _COMPARED = re.compile(
     r"(?P<label>[^():\d][^():]{3,60}?)(?:: [^()]{1,24})? ?"
-    r"\((?P<one>\d[^()]{0,24}?) (?:vs\.?|versus) (?P<two>\d[^()]{0,24})\)"
+    r"\((?P<one>\d[^()]{0,24}?) (?:vs\.?|versus|and|against|berbanding|contra|contre|gegen|kontra|против) (?P<two>\d[^()]{0,24})\)"
 )
 # Where a word ends that lost its gap, what stands in parentheses, a label before digits that run together.
 _SEAM = re.compile(
@@ -461,15 +461,18 @@ def _under_gpus(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     if not gpus or at >= len(lines) or _PARTED.search(lines[at].text):
         return None
     rows: Rows = []
-    # Below "X vs Y" lines need no label that is known.
+    # Below "X vs Y", or names that ran together, lines need no label that is known.
     title = side_by_side(lines[start].text)
+    sides = title or (_GLUED.search(lines[start].text) and [one for g in gpus if (one := subject([g]))])
     # One line of something else may stand between two rows, or more with as many numbers each.
     alike = re.compile(rf"(?:\s[\d.,]+){{{len(gpus)}}}$")
     while at < len(lines) and not _head(lines[at].text) and not _COMPARED.fullmatch(lines[at].text) and (
-        missed < 2 or (missed < MOST_MISSED and alike.search(lines[at].text[-SHORT:]))
+        missed < 2 or (missed < MOST_MISSED and (
+            alike.search(lines[at].text[-SHORT:]) or (sides and not _PARTED.search(lines[at].text))
+        ))
     ):  # fmt: skip
         row, end = _values_of(lines[at], gpus), at + 1
-        if title and (row is None or len(row) == 1) and (apart := _sides(lines[at].text, title)):
+        if sides and (row is None or len(row) == 1) and (apart := _sides(lines[at].text, sides)):
             row = tuple(Cell(lines[at].line, cell) for cell in apart)
         if row is not None and len(row) == 1 and row[0].text[-1:].isdigit():
             # "Bandwidth760", "GB/s", "449", "GB/s": a page that lost its cells.
@@ -940,7 +943,9 @@ def _in_parentheses(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     heading = next((found for found in named if found and not found.several), scope.pair[0])
     turned = not {*heading.gpu_ids} & {*scope.pair[0].gpu_ids}
     names = [Cell(lines[start].line, one.text) for one in scope.pair[:: -1 if turned else 1]]
-    return [(Cell(lines[start].line, ""), *names), *rows], at, True
+    tables = [[(Cell(lines[start].line, ""), *order), *rows] for order in (names, names[::-1])]
+    # On another page they stand as in the title, whatever is named above: as the catalog confirms more.
+    return max(tables, key=lambda table: Grid(tuple(table), scope).worth()), at, True
 
 
 Arranged = tuple[list[tuple[Line, ...]], int]
@@ -991,7 +996,7 @@ def _between(body: Sequence[Line], count: int) -> Arranged:
         ))  # fmt: skip
         if at > 1 and body[at - 2].text == body[at].text:
             named = alike = False  # The label stands before each value
-        if named or (alike and not re.search(r"\d", body[at].text) and not body[at].text.isascii()):
+        if named or (alike and not re.search(r"\d|^\W*$", body[at].text)):
             rows.append((body[at], body[at - 1], body[at + 1]))
             at, end = at + 3, at + 2
         else:
