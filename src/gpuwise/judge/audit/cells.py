@@ -9,7 +9,19 @@ from functools import lru_cache, reduce
 from math import inf
 
 from gpuwise.checks import network_in
-from gpuwise.judge.audit.words import ABILITIES, CHIP, CUES, FIELDS, LEAD, NAMES, UNITS, Token, scan, unit_of
+from gpuwise.judge.audit.words import (
+    ABILITIES,
+    CHIP,
+    CUES,
+    FIELDS,
+    LEAD,
+    NAMES,
+    UNITS,
+    Token,
+    cue_before,
+    scan,
+    unit_of,
+)
 from gpuwise.model.judgement import Number
 
 # A number whose point may separate thousands: "1.792", but not "0.305".
@@ -310,7 +322,7 @@ def _of_value(
     said = f"{label.text.replace('memory.total', '')} {cell[token.end : token.end + NEAR]}"
     if field in (*SUMMED, "power_w") and CUES["total"].search(said):
         times = SEVERAL
-    elif field == "power_w" and (label.drawn or "limit" in label.text.lower()):
+    elif field == "power_w" and (label.drawn or re.search(r"(?i)limit|\bcap\b|policy|target", label.text)):
         times = LIMITED
     elif field in (*WHOLE, "l2_bytes") and CUES["whole_die"].search(label.text):
         times = ENTIRE
@@ -352,7 +364,8 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     token = tokens[place]
     dimension = token.measures
     slot = dimension == "bytes/s" and max(n.value for n in token.numbers) <= FASTEST_SLOT
-    if CUES["of_another"].match(cell, token.end) or (slot and CUES["in_slot"].match(cell, token.end)):
+    host = dimension == "bytes" and cue_before("host_before", cell, token.start)
+    if host or CUES["of_another"].match(cell, token.end) or (slot and CUES["in_slot"].match(cell, token.end)):
         # "24 GB VRAM + 128 GB system", "1,008 GB/s (VRAM), 50 GB/s (PCIe)"
         return "none"
     if dimension in ("count", "bytes") and len(token.numbers) == 1:

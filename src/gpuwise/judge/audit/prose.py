@@ -1076,6 +1076,9 @@ FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
         v.held, s.text[v.held.end : v.token.start]),
     "wrong for all": lambda s, v: v.place in s.of_any,
     "wrong for all named": lambda s, v: v.place in s.of_any and len(s.gpus) > 1,
+    "vouched alone": lambda s, v: len({t.measures for t in s.values}) == len(s.values) and s.is_vouched(
+        v.place, s.owned[v.place][0]),
+    "names alone": lambda s, v: len(s.gpus) > 1 and all(t.kind in ("gpu", "name") for t in s.tokens),
     "in order": lambda s, v: v.token.start in s.ordered,
     "above all": lambda s, v: v.over,
     # More watts than are allowed were measured, too; of what a list holds only power and rates are.

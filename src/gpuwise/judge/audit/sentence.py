@@ -382,6 +382,7 @@ class Sentence:
         typed = self.text.endswith("for ", 0, token.start) and any(
             t.field == "memory_type" and t.start - token.end < TELEGRAM for t in self.tokens[place + 1 :][:1]
         )
+        goes_on = goes_on or self.before("stacked", token.start) is not None
         return bool(version or goes_on or (not typed and self.before("others_before", token.start)))
 
     def is_summed(self, place: int) -> bool:
