@@ -175,7 +175,7 @@ def name_of(text: str) -> Subject | None:
         return None
     before = [t for t in tokens if t.kind == "value" and t.start < gpus[0].start]
     named = sum(t.end - t.start for t in gpus)
-    if named < 0.35 * len(CUES["plain_label"].sub("", text)):
+    if named < 0.35 * len(CUES["plain_label"].sub("", CUES["board_maker"].sub("", text))):
         return None
     return None if any(t.dimension not in ("bare", "other") for t in before) else subject_of(text, gpus)
 
@@ -255,6 +255,11 @@ def _straight(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...
             for row, text in zip(rows, texts, strict=True) if text != texts[at]
         )  # fmt: skip
         return (head, *body)
+    if len(texts) > 2 and texts[0] and not (any(heads) or texts[0][-1] or named[0][0]) and all(
+        len(row) == len(texts[0]) and names[0] and row[-2:][0] for names, row in zip(named[1:], texts[1:], strict=False)
+    ) and not CUES["product_label"].fullmatch(texts[0][0]):  # fmt: skip
+        # Fields along the top, without the corner above the names.
+        rows = ((replace(rows[0][0], text=""), *rows[0][:-1]), *rows[1:])
     # A name on a row of its own is that of the rows below it, which are a cell short.
     found: list[tuple[Cell, ...]] = []
     name: Cell | None = None
@@ -331,6 +336,12 @@ class Grid:
 
     def __post_init__(self) -> None:
         self.rows = _straight(_stacked(self.rows))
+        kinds = [[{t.kind for t in scan(c.text)} & {"value", "name"} for c in row] for row in self.rows]
+        if len(self.scope.pair) == 2 and sum(map(bool, kinds)) and all(len(k) == 3 for k in kinds) and (
+            2 * sum(bool(a and b and not label) for a, label, b in kinds) > len(kinds)
+        ):  # fmt: skip
+            # "8 GB | Memory | 12 GB": the labels stand between the values of two GPUs.
+            self.rows = tuple((label, a, b) for a, label, b in self.rows)
         # Below "GPU" and along the top "4090" is a card.
         self.named = product = (
             bool(self.rows and self.rows[0])

@@ -289,7 +289,9 @@ def sized(gpu: Token, line: int, block: int) -> Iterator[Claim]:
             # "RTX 3090 (24 GB GDDR6)": what stands in brackets is a statement, not a part of the name.
             named = "(" not in gpu.text
             reading = Reading(field=field, values=values, token=replace(token, text=found[0]), either=named)
-            yield claim_of(reading, replace(owner, count=1), line, block, True)
+            # "4x RTX 3090 96 GB": of all of them.
+            one = gpu.count == 1 or is_known(owner, reading)
+            yield claim_of(reading, replace(owner, count=1), line, block, one)
 
 
 class _Choice(Sentence):
@@ -632,6 +634,8 @@ class _Choice(Sentence):
             re.split(r"[,;]|\band\b", self.nameless(token.end, far))[0],
         )
         around = dimension in ("w", "bytes") and not summed and CUES["machine_around"].search(clause[0])
+        if dimension == "w" and not self.gpus and CUES["processor"].search(self.text, 0, token.start):
+            return
         if around or (dimension == "w" and CUES["whole_machine"].search(" W ".join(clause))):
             return
         if own is not None and own != "peak:" and not (own.startswith("peak:") and dimension == "count"):
@@ -884,7 +888,7 @@ class _Choice(Sentence):
             turns = len(CUES["turn"].findall(between))
             others = sum(token.end <= g.start < gpu.start for g in beside)
             cost = len(between) * PER_CHARACTER + BETWEEN * others
-            if CUES["compares_between"].search(between):
+            if CUES["compares_between"].search(between) or CUES["relative"].match(self.text, gpu.end):
                 # "1.67 times the bandwidth of the H200" is of the other GPU.
                 return cost + COMPARED
             bound = len(between) < LEAD and not turns and not set(",)") & set(between)
