@@ -9,19 +9,7 @@ from functools import lru_cache, reduce
 from math import inf
 
 from gpuwise.checks import network_in
-from gpuwise.judge.audit.words import (
-    ABILITIES,
-    CHIP,
-    CUES,
-    FIELDS,
-    LEAD,
-    NAMES,
-    UNITS,
-    Token,
-    cue_before,
-    scan,
-    unit_of,
-)
+from gpuwise.judge.audit.words import ABILITIES, CHIP, CUES, FIELDS, LEAD, NAMES, UNITS, Token, scan, unit_of
 from gpuwise.model.judgement import Number
 
 # A number whose point may separate thousands: "1.792", but not "0.305".
@@ -232,10 +220,6 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     if _GENERATION.match(stated) if named else _PCIE.fullmatch(label.text) and _GENERATION.fullmatch(stated):
         # Below "PCIe host I/O" also "Gen5 128 GB/s".
         cell = f"PCIe {stated}"
-    if label.first == "architecture" and cell.strip("\"' ") == "ada":
-        cell = "Ada"
-    if label.first == "slots" and "width" in label.text.lower() and re.fullmatch(r"[1-4](?:\.\d)?", stated):
-        cell = f"{stated}-slot"
     if (label.first == "chip" or label.text.lower() == "gpu") and (chip := CHIP.fullmatch(cell)):
         # GV100, which a product is called, too.
         yield Reading(field="chip", values=(chip[0],), token=whole)
@@ -364,7 +348,7 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     token = tokens[place]
     dimension = token.measures
     slot = dimension == "bytes/s" and max(n.value for n in token.numbers) <= FASTEST_SLOT
-    host = dimension == "bytes" and cue_before("host_before", cell, token.start)
+    host = dimension == "bytes" and CUES["host_before"].search(cell, 0, token.start)
     if host or CUES["of_another"].match(cell, token.end) or (slot and CUES["in_slot"].match(cell, token.end)):
         # "24 GB VRAM + 128 GB system", "1,008 GB/s (VRAM), 50 GB/s (PCIe)"
         return "none"
@@ -415,8 +399,6 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     after = next((t for t in tokens[place + 1 :] if t.field != "architecture"), None)
     if after is not None and after.kind == "field" and FIELDS[after.field].dimension in (dimension, "none"):
         between = cell[token.end : after.start]
-        if after.text == "RAM" and "VRAM" in cell:
-            return "none"
         if (
             len(between) <= NEAR
             and between[:1] != ","
@@ -462,8 +444,6 @@ def _of_label(label: Label, cell: str, token: Token) -> str | None:
     if dimension == "usd":
         prices = (f for f in label.fields if f in ("launch_price_usd", "price"))
         return "rent per hour" if label.hourly or token.hourly else next(prices, None)
-    if token.in_bits and first == "memory_bytes_per_s" and not CUES["of_memory"].search(label.text):
-        return None
     if dimension == "item/s" and first is None:
         return "throughput"
     for field in label.fields:

@@ -222,10 +222,6 @@ class _Placed:
     known: bool
     """Whether the catalog has this value of the owner."""
 
-    @property
-    def said(self) -> tuple[object, ...]:
-        return (self.cell.line, self.row, self.column, self.reading.field, self.owner.gpu_ids)
-
 
 def _straight(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...]:
     """The rows below the one that names the GPUs, each in the columns of this one."""
@@ -255,9 +251,10 @@ def _straight(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...
             for row, text in zip(rows, texts, strict=True) if text != texts[at]
         )  # fmt: skip
         return (head, *body)
-    if len(texts) > 2 and texts[0] and not (any(heads) or texts[0][-1] or named[0][0]) and all(
-        len(row) == len(texts[0]) and names[0] and row[-2:][0] for names, row in zip(named[1:], texts[1:], strict=False)
-    ) and not CUES["product_label"].fullmatch(texts[0][0]):  # fmt: skip
+    cornered = len(texts) > 2 and texts[0] and not (any(heads) or texts[0][-1] or named[0][0])
+    if cornered and not CUES["product_label"].fullmatch(texts[0][0]) and all(
+        len(row) == len(texts[0]) and name_of(row[0]) and row[-2] for row in texts[1:]
+    ):  # fmt: skip
         # Fields along the top, without the corner above the names.
         rows = ((replace(rows[0][0], text=""), *rows[0][:-1]), *rows[1:])
     # A name on a row of its own is that of the rows below it, which are a cell short.
@@ -492,10 +489,8 @@ class Grid:
         ranked = sorted(options, key=explained, reverse=True)
         best, second = ranked[0], ranked[1]
         self.order = tuple(pair.values()) if told and pair and best is options[2] else ()
-        clear = explained(second) < NEARLY * explained(best) or {p.said for p in second} <= {
-            p.said for p in best
-        }
-        clear = clear and told is not None and not (pair and best is options[2])
+        clear = explained(second) < NEARLY * explained(best) and told is not None
+        clear = clear and not (pair and best is options[2])
         settled = told or sum(p.known for p in best) >= SETTLED * len(best)
         # Cells that moved would not fit: where nearly all do, the last ones are missing.
         widths = {len(row) for row in self.rows[1:]}

@@ -95,7 +95,8 @@ MOST_BEHIND = 16
 # A figure of each of two GPUs: "Higher boost: 2617 MHz (2617 MHz vs 2520MHz)".
 _COMPARED = re.compile(
     r"(?P<label>[^():\d][^():]{3,60}?)(?:: [^()]{1,24})? ?"
-    r"\((?P<one>\d[^()]{0,24}?) (?:vs\.?|versus|and|against|berbanding|contra|contre|gegen|kontra|против) (?P<two>\d[^()]{0,24})\)"
+    r"\((?P<one>\d[^()]{0,24}?) (?:vs\.?|versus|and|against|berbanding|[ck]ontra|contre|gegen|против) "
+    r"(?P<two>\d[^()]{0,24})\)"
 )
 # Where a word ends that lost its gap, what stands in parentheses, a label before digits that run together.
 _SEAM = re.compile(
@@ -172,9 +173,18 @@ def side_by_side(text: str) -> tuple[Subject, ...]:
     if not 1 < len(gpus) < 4 or len({g.gpu_ids for g in gpus}) < len(gpus):
         return ()
     joined = all(CUES["versus"].fullmatch(text, a.end, b.start) for a, b in pairwise(gpus))
-    named = tuple(one for gpu in gpus if (one := subject([gpu])) is not None)
+    ends = [*(gpu.start for gpu in gpus[1:]), len(text)]
+    named = tuple(_called(gpu, text[gpu.end : end]) for gpu, end in zip(gpus, ends, strict=True))
     # "GTX 1080 11Gbps" is how it is sold.
     return named if joined and not any(t.kind == "value" and t.dimension != "other" for t in tokens) else ()
+
+
+def _called(gpu: Token, behind: str) -> Subject:
+    """The GPU of a name: of none that the catalog has with a memory that it has not, "RTX 3060 GDDR6X"."""
+    one = Subject(gpu.text, gpu.gpu_ids)
+    kind = next((t for t in scan(behind) if t.field == "memory_type" and t.kind == "name"), None)
+    odd = kind and not is_known(one, Reading(field="memory_type", values=(kind.name,), token=kind))
+    return Subject(f"{gpu.text} {kind.text}", ()) if kind and odd else one
 
 
 def _places(lines: Sequence[Line], start: int) -> tuple[list[tuple[int, int]], int]:
@@ -597,8 +607,6 @@ def _cut(digits: str, label: Label, owners: Sequence[Subject | None]) -> list[st
         owner = order[len(cells)] if len(cells) < len(order) else None
         if owner is None:
             found.extend([(known, cells)] if at == len(digits) else [])
-        elif digits[at : at + 1] == "-":
-            part(order, at + 1, [*cells, "-"], True, known)
         for end in range(at + 1, min(at + LONGEST_NUMBER, len(digits)) + 1) if owner else ():
             one = digits[at:end]
             if not _WHOLE.fullmatch(one):
@@ -865,8 +873,6 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
             after += 1
         # A list ends with its last row.
         end = at + fields + 1
-        if after > end and lines[end - 1].item != lines[end].item:
-            after = end
         # A row with an empty cell is a line short: nobody knows which one.
         if after == end:
             rows.append(_cells(lines[at:after]))

@@ -67,7 +67,6 @@ NEIGHBOURS = 8
 WORTH_NOTING = frozenset({"bytes", "bytes/s", "op/s", "w", "hz"})
 _INSIDE = re.compile(r"\b(?:in|into|on) (?:\w{1,6} )?$")
 _WITH = re.compile(r"\bwith (?:its |only |just |a ){0,2}$", re.I)
-_TENSOR = re.compile(r"tensor[ -]cores?\b[^.;,]*$", re.I)
 _LEADS = re.compile(r"(?: \w{4,20}){0,2}, (?:the |an? |nvidia'?s? |amd'?s? ){0,2}", re.IGNORECASE)
 _OF_IT = re.compile(r" (?:(?:architecture|chip|die) )?(?:of|in|on|inside) (?:(?:older |newer )?the |an? )?")
 _BUS = re.compile(r"\bbus", re.I)
@@ -582,8 +581,6 @@ class _Choice(Sentence):
                 re.match(r"[.,;)]|$| (?:and|on|with)\b", after) and not re.fullmatch(r"20[0-3]\d", token.text)
             ):  # fmt: skip
                 yield LISTED, "throughput"
-            elif own is None and self.asked in COUNTS:
-                yield LISTED, self.asked
             elif re.fullmatch(r"20[0-3]\d", token.text) and (
                 (named and (named["own"] or after[:1] in (")", ",")))
                 or after_it
@@ -591,11 +588,6 @@ class _Choice(Sentence):
                 or (said and (self.before("launched", token.start) or self.follows(place, "launch")))
             ):
                 yield 0.0, "launch"
-            elif own is None and re.fullmatch(r"\d{1,2}\.\d", token.text) and (
-                self.follows(place, "compute_capability")
-                or any(t.field == "compute_capability" for t in self.tokens[:place])
-            ):  # fmt: skip
-                yield LISTED, "compute_capability"
             elif own is None and (many or token.start in self.ordered) and (counted := self.counted(place)):
                 # "The MI50 has 3,840 stream processors, the MI60 4,096."
                 yield LISTED, counted
@@ -677,8 +669,6 @@ class _Choice(Sentence):
         """Formats of a rate: by the words near it, or as the text said before."""
         token = self.tokens[place]
         fields = self.formats_named
-        if not (fields or self.topic) and cue_before(_TENSOR, self.text, token.start):
-            fields = ["peak:tensor"]
         if not (fields or self.topic):
             # "82.6 TFLOPS" alone: of single precision, where the GPU has just that rate.
             yield UNREAD, "peak:fp32"
@@ -779,8 +769,6 @@ class _Choice(Sentence):
             return True
         head = self.listed.get(place)
         if head is None or best.reading.field != "memory_bytes":
-            return False
-        if " and " in self.text[head.end : self.tokens[place].start]:
             return False
         if self.says("machine_beside") or re.search(r"\b(?:ram|ssd|nvme)\b", self.text, re.I):
             return False
@@ -894,8 +882,6 @@ class _Choice(Sentence):
             bound = len(between) < LEAD and not turns and not set(",)") & set(between)
             if bound and between[:5] != " and " and CUES["binds"].search(between[-NEAR:]):
                 return 0.2 + cost / 2
-            if between.strip() == "(":
-                return 0.1
             # "At 72 W, the L4 ..."; of several values in front the sentence's first GPU has all.
             first = not others and re.fullmatch(
                 r"(?:[^,;:.]{0,48},)? (?:the |an? |nvidia'?s? ){0,3}", between
