@@ -483,8 +483,6 @@ def scaled(token: Token, field: str, label: Label | None) -> tuple[Number, ...]:
     if known is None:
         return token.numbers
     counted = token.dimension in ("bare", "count")
-    if not counted and token.measures != known.dimension:
-        return ()
     scales: tuple[float, ...] = (1.0,)
     if token.dimension == "bare":
         scales = known.scales

@@ -397,7 +397,7 @@ def _row(line: Line, columns: Sequence[str]) -> tuple[Cell, ...] | None:
     if not tokens or tokens[0].kind != "gpu" or tokens[0].start > 16:
         return None
     name, behind = tokens[0].end, tokens[1:]
-    sold = re.search(r"[\s(]{1,3}(?=\d{1,3} ?GB$)", tokens[0].text)
+    sold = re.search(r"[\s(]{1,3}(?=\d{1,3} ?GB(?: (?:G?DDR|HBM)\w{1,3})?$)", tokens[0].text)
     if sold and not any(t.dimension == "bytes" for t in tokens) and (
         any("memory_bytes" in label_of(column).fields for column in columns)
     ):  # fmt: skip
