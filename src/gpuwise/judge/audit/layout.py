@@ -547,7 +547,9 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     text = _NUMBERS.sub(lambda m: " ".join(["", *_NUMBER.findall(m[0])]), line.text)
     tokens = scan(text) if len(text) <= ROW and not text.endswith(".") else ()
     kinds, marks = ("value", "name"), ("dense", "sparse")
-    first = next((n for n, t in enumerate(tokens) if t.kind in kinds and t.field not in marks), 0)
+    # "Street price (Feb 2026)" states no date.
+    stated = (n for n, t in enumerate(tokens) if t.kind in kinds and text[: t.start][-1:] != "(")
+    first = next((n for n in stated if tokens[n].field not in marks), 0)
     labels = [t for t in tokens[:first] if t.kind == "field"]
     # "A100 VRAM 40 GB 80 GB" below the variants of the A100.
     if not labels or any(t.kind == "gpu" and (t.start or n) for n, t in enumerate(tokens)):
