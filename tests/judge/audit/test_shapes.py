@@ -123,3 +123,24 @@ def test_counts_and_multiples_of_other_spellings() -> None:
 def test_sources_behind_a_count_are_no_count() -> None:
     found = stated("The MI325X has 304 compute units[6]. It has 256 GB of HBM3E memory[1][3].", "sm_count")
     assert [value.rpartition(" ")[2] for value in found] == ["304"]
+
+
+@pytest.mark.parametrize("other", ["Radeon Graphics 128SP", "Quadro K9000M Mac Edition"])
+def test_the_second_column_of_a_card_that_nobody_knows_is_not_the_first_one_s(other: str) -> None:
+    rows = [("TDP", "220 W", "15 W"), ("Memory bus", "256 bit", "64 bit"), ("Process", "8 nm", "5 nm")]
+    cells = "".join(f"{label}\n{one}\n{two}\n\n" for label, one, two in rows)
+    names = f"GeForce RTX 3070\n\n{other}\n\n"
+    found = audit.audit_text(f"GeForce RTX 3070 and {other} compared\n\n{names}{cells}", "a.txt").findings
+    mine = [(f.stated, f.verdict) for f in found if "3070" in f.gpu]
+    assert mine == [("220 W", "agrees"), ("256 bit", "agrees"), ("8 nm", "agrees")]
+
+
+def test_prices_in_euros_of_a_table_and_memory_of_a_machine_in_other_languages() -> None:
+    table = "Modell | TBP (W) | Preis |\n---|---|---|\nRadeon RX 7900 XTX | 355 | 1149 EUR |\n"
+    assert {(f.field, f.stated) for f in audit.audit_text(table, "a.md").findings} == {
+        ("power_w", "355"), ("price", "1149 EUR"),
+    }  # fmt: skip
+    said = (
+        "La serie usa 8 GPU Tesla V100 con 32 GB di memoria e dispone anche di 672 GiB di memoria di sistema."
+    )
+    assert all("672" not in f.stated for f in audit.audit_text(said, "a.txt").findings)

@@ -333,10 +333,9 @@ class Grid:
 
     def __post_init__(self) -> None:
         self.rows = _straight(_stacked(self.rows))
-        kinds = [[{t.kind for t in scan(c.text)} & {"value", "name"} for c in row] for row in self.rows]
-        if len(self.scope.pair) == 2 and sum(map(bool, kinds)) and all(len(k) == 3 for k in kinds) and (
-            2 * sum(bool(a and b and not label) for a, label, b in kinds) > len(kinds)
-        ):  # fmt: skip
+        stated = [[any(t.kind in ("value", "name") for t in scan(c.text)) for c in row] for row in self.rows]
+        between = 2 * stated.count([True, False, True]) > len(stated)
+        if between and len(self.scope.pair) == 2 and all(len(row) == 3 for row in stated):
             # "8 GB | Memory | 12 GB": the labels stand between the values of two GPUs.
             self.rows = tuple((label, a, b) for a, label, b in self.rows)
         # Below "GPU" and along the top "4090" is a card.

@@ -55,7 +55,7 @@ _GLUED = re.compile(rf"[A-Za-z0-9)](?<!G){_MODEL}|\d{_MAKERS}")
 _GLUE = re.compile(
     rf"(?<=\d)(?={_MAKERS})|(?<=[A-Za-z0-9)])(?:(?<![GM])|(?<=SXM))(?={_MODEL})|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{{3}})(?!Force)"
 )
-_NAMED = re.compile(r"(?:\w{1,20} ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w{1,20}| \d{1,3} ?GB)?")
+_NAMED = re.compile(r"(?:\w{1,20} ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w{1,20}| \d{1,3} ?GB){0,2}")
 _SIDES = re.compile(r"([\w. -]{2,40}?) (?:vs\.?|versus) ([\w. -]{2,40})", re.IGNORECASE)
 _PARTED = re.compile(r" ?\| ?| ?\t ?| {2,40}|\s\u2502\s")
 _TABS = re.compile(r" ?\t ?")
@@ -548,8 +548,8 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     tokens = scan(text) if len(text) <= ROW and not text.endswith(".") else ()
     kinds, marks = ("value", "name"), ("dense", "sparse")
     # "Street price (Feb 2026)" states no date.
-    stated = (n for n, t in enumerate(tokens) if t.kind in kinds and text[: t.start][-1:] != "(")
-    first = next((n for n in stated if tokens[n].field not in marks), 0)
+    tokens = tuple(t for t in tokens if t.field != "launch" or text[: t.start][-1:] != "(")
+    first = next((n for n, t in enumerate(tokens) if t.kind in kinds and t.field not in marks), 0)
     labels = [t for t in tokens[:first] if t.kind == "field"]
     # "A100 VRAM 40 GB 80 GB" below the variants of the A100.
     if not labels or any(t.kind == "gpu" and (t.start or n) for n, t in enumerate(tokens)):
@@ -886,10 +886,12 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
 def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """GPUs on a line each, or those of the title, then labels and values on a line each."""
     gpus = known = _run(lines, start, "G")
-    # A GPU that is not in the catalog may stand below one that is; "FP64" there is a label.
-    while 0 < gpus < MOST_GPUS and start + gpus < len(lines) and _NAMED.fullmatch(
-        text := lines[start + gpus].text
-    ) and kind(text) != "F":  # fmt: skip
+    # One that the catalog lacks may stand below one that it has, as the title says; "FP64" there is a label.
+    titles = " ".join((scope.title, *(line.text for line in lines[max(0, start - MOST_MISSED) : start])))
+    while 0 < gpus < MOST_GPUS and start + gpus < len(lines) and (
+        kind(text := lines[start + gpus].text) != "F"
+        and (_NAMED.fullmatch(text) or (gpus == 1 and " " in text and text in titles))
+    ):  # fmt: skip
         gpus += 1
     first = set(scan(lines[start].text)[0].gpu_ids) if gpus else set[str]()
     named = {t.gpu_ids for li in lines[start : start + gpus] for t in scan(li.text) if t.kind == "gpu"}

@@ -626,9 +626,8 @@ class _Choice(Sentence):
             re.split(r"[,;]|\band\b", self.nameless(token.end, far))[0],
         )
         around = dimension in ("w", "bytes") and not summed and CUES["machine_around"].search(clause[0])
-        if dimension == "w" and not self.gpus and CUES["processor"].search(self.text, 0, token.start):
-            return
-        if around or (dimension == "w" and CUES["whole_machine"].search(" W ".join(clause))):
+        cpu = dimension == "w" and not self.gpus and CUES["processor"].search(self.text, 0, token.start)
+        if around or cpu or (dimension == "w" and CUES["whole_machine"].search(" W ".join(clause))):
             return
         if own is not None and own != "peak:" and not (own.startswith("peak:") and dimension == "count"):
             if not (foreign and own != "l2_bytes" and dimension != "op/s") and not self.is_of_part(place):
