@@ -661,8 +661,6 @@ def _sides(text: str, pair: Sequence[Subject]) -> list[str] | None:
     before, between = text[: alike[0].start].strip(), text[alike[0].end : alike[1].start]
     ends = [*(t.start for t in alike[1:]), len(text)] if before else [alike[0].end, len(text)]
     label = before or _ASIDE.sub("", between).strip()
-    if not re.search(r"[^\W\d]{2}", label) or not (before or len(pair) == 2):
-        return None
     return [label, *(text[t.start : end].strip() for t, end in zip(alike, ends, strict=True))]
 
 

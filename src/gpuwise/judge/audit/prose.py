@@ -67,6 +67,7 @@ NEIGHBOURS = 8
 WORTH_NOTING = frozenset({"bytes", "bytes/s", "op/s", "w", "hz"})
 _INSIDE = re.compile(r"\b(?:in|into|on) (?:\w{1,6} )?$")
 _WITH = re.compile(r"\bwith (?:its |only |just |a ){0,2}$", re.I)
+_TENSOR = re.compile(r"tensor[ -]cores?\b[^.;,]*$", re.I)
 _LEADS = re.compile(r"(?: \w{4,20}){0,2}, (?:the |an? |nvidia'?s? |amd'?s? ){0,2}", re.IGNORECASE)
 _OF_IT = re.compile(r" (?:(?:architecture|chip|die) )?(?:of|in|on|inside) (?:(?:older |newer )?the |an? )?")
 _BUS = re.compile(r"\bbus", re.I)
@@ -288,9 +289,7 @@ def sized(gpu: Token, line: int, block: int) -> Iterator[Claim]:
             # "RTX 3090 (24 GB GDDR6)": what stands in brackets is a statement, not a part of the name.
             named = "(" not in gpu.text
             reading = Reading(field=field, values=values, token=replace(token, text=found[0]), either=named)
-            # "4x RTX 3090 96 GB": of all of them.
-            one = gpu.count == 1 or is_known(owner, reading)
-            yield claim_of(reading, replace(owner, count=1), line, block, one)
+            yield claim_of(reading, replace(owner, count=1), line, block, True)
 
 
 class _Choice(Sentence):
@@ -588,6 +587,10 @@ class _Choice(Sentence):
                 or (said and (self.before("launched", token.start) or self.follows(place, "launch")))
             ):
                 yield 0.0, "launch"
+            elif own is None and re.fullmatch(r"\d{1,2}\.\d", token.text) and any(
+                t.field == "compute_capability" for t in self.tokens[:place]
+            ):  # fmt: skip
+                yield LISTED, "compute_capability"
             elif own is None and (many or token.start in self.ordered) and (counted := self.counted(place)):
                 # "The MI50 has 3,840 stream processors, the MI60 4,096."
                 yield LISTED, counted
@@ -668,6 +671,8 @@ class _Choice(Sentence):
         """Formats of a rate: by the words near it, or as the text said before."""
         token = self.tokens[place]
         fields = self.formats_named
+        if not (fields or self.topic) and cue_before(_TENSOR, self.text, token.start):
+            fields = ["peak:tensor"]
         if not (fields or self.topic):
             # "82.6 TFLOPS" alone: of single precision, where the GPU has just that rate.
             yield UNREAD, "peak:fp32"
@@ -1065,8 +1070,7 @@ FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
         v.held, s.text[v.held.end : v.token.start]),
     "wrong for all": lambda s, v: v.place in s.of_any,
     "wrong for all named": lambda s, v: v.place in s.of_any and len(s.gpus) > 1,
-    "vouched alone": lambda s, v: len({t.measures for t in s.values}) == len(s.values) and s.is_vouched(
-        v.place, s.owned[v.place][0]),
+    "vouched, with words": lambda s, v: any(t.kind == "field" for t in s.tokens) and FACTS["vouched"](s, v),
     "names alone": lambda s, v: len(s.gpus) > 1 and all(t.kind in ("gpu", "name") for t in s.tokens),
     "in order": lambda s, v: v.token.start in s.ordered,
     "above all": lambda s, v: v.over,
