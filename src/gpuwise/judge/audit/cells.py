@@ -399,8 +399,8 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     after = next((t for t in tokens[place + 1 :] if t.field != "architecture"), None)
     if after is not None and after.kind == "field" and FIELDS[after.field].dimension in (dimension, "none"):
         between = cell[token.end : after.start]
-        word = len(between) <= NEAR and CUES["between_value_and_word"].fullmatch(between.lower())
-        if word and between[:1] != ",":
+        near = len(between) <= NEAR and CUES["between_value_and_word"].fullmatch(between.lower())
+        if near and between[:1] != ",":
             return after.field or "none"
     # "4,500 (FP8)" under a heading of another format.
     if after is not None and after.field.startswith("peak:") and dimension in ("count", "op/s"):

@@ -95,8 +95,7 @@ MOST_BEHIND = 16
 # A figure of each of two GPUs: "Higher boost: 2617 MHz (2617 MHz vs 2520MHz)".
 _COMPARED = re.compile(
     r"(?P<label>[^():\d][^():]{3,60}?)(?:: [^()]{1,24})? ?"
-    r"\((?P<one>\d[^()]{0,24}?) (?:vs\.?|versus|and|against|berbanding|[ck]ontra|contre|gegen|против) "
-    r"(?P<two>\d[^()]{0,24})\)"
+    r"\((?P<one>\d[^()]{0,24}?) (?:vs\.?|versus|and|berbanding|contre|gegen|против) (?P<two>\d[^()]{0,24})\)"
 )
 # Where a word ends that lost its gap, what stands in parentheses, a label before digits that run together.
 _SEAM = re.compile(
@@ -182,9 +181,9 @@ def side_by_side(text: str) -> tuple[Subject, ...]:
 def _called(gpu: Token, behind: str) -> Subject:
     """The GPU of a name: of none that the catalog has with a memory that it has not, "RTX 3060 GDDR6X"."""
     one = Subject(gpu.text, gpu.gpu_ids)
-    kind = next((t for t in scan(behind) if t.field == "memory_type" and t.kind == "name"), None)
-    odd = kind and not is_known(one, Reading(field="memory_type", values=(kind.name,), token=kind))
-    return Subject(f"{gpu.text} {kind.text}", ()) if kind and odd else one
+    said = next((t for t in scan(behind) if t.field == "memory_type" and t.kind == "name"), None)
+    odd = said and not is_known(one, Reading(field="memory_type", values=(said.name,), token=said))
+    return Subject(f"{gpu.text} {said.text}", ()) if said and odd else one
 
 
 def _places(lines: Sequence[Line], start: int) -> tuple[list[tuple[int, int]], int]:
@@ -661,6 +660,8 @@ def _sides(text: str, pair: Sequence[Subject]) -> list[str] | None:
     before, between = text[: alike[0].start].strip(), text[alike[0].end : alike[1].start]
     ends = [*(t.start for t in alike[1:]), len(text)] if before else [alike[0].end, len(text)]
     label = before or _ASIDE.sub("", between).strip()
+    if not re.search(r"[^\W\d]{2}", label) or not (before or len(pair) == 2):
+        return None
     return [label, *(text[t.start : end].strip() for t, end in zip(alike, ends, strict=True))]
 
 
