@@ -220,10 +220,6 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     if _GENERATION.match(stated) if named else _PCIE.fullmatch(label.text) and _GENERATION.fullmatch(stated):
         # Below "PCIe host I/O" also "Gen5 128 GB/s".
         cell = f"PCIe {stated}"
-    if label.first == "architecture" and cell.strip("\"' ") == "ada":
-        cell = "Ada"
-    if label.first == "slots" and "width" in label.text.lower() and re.fullmatch(r"[1-4](?:\.\d)?", stated):
-        cell = f"{stated}-slot"
     if (label.first == "chip" or label.text.lower() == "gpu") and (chip := CHIP.fullmatch(cell)):
         # GV100, which a product is called, too.
         yield Reading(field="chip", values=(chip[0],), token=whole)
@@ -310,7 +306,7 @@ def _of_value(
     said = f"{label.text.replace('memory.total', '')} {cell[token.end : token.end + NEAR]}"
     if field in (*SUMMED, "power_w") and CUES["total"].search(said):
         times = SEVERAL
-    elif field == "power_w" and (label.drawn or "limit" in label.text.lower()):
+    elif field == "power_w" and (label.drawn or re.search(r"(?i)limit|\bcap\b|policy|target", label.text)):
         times = LIMITED
     elif field in (*WHOLE, "l2_bytes") and CUES["whole_die"].search(label.text):
         times = ENTIRE
@@ -352,7 +348,8 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     token = tokens[place]
     dimension = token.measures
     slot = dimension == "bytes/s" and max(n.value for n in token.numbers) <= FASTEST_SLOT
-    if CUES["of_another"].match(cell, token.end) or (slot and CUES["in_slot"].match(cell, token.end)):
+    host = dimension == "bytes" and CUES["host_before"].search(cell, 0, token.start)
+    if host or CUES["of_another"].match(cell, token.end) or (slot and CUES["in_slot"].match(cell, token.end)):
         # "24 GB VRAM + 128 GB system", "1,008 GB/s (VRAM), 50 GB/s (PCIe)"
         return "none"
     if dimension in ("count", "bytes") and len(token.numbers) == 1:
@@ -402,13 +399,8 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     after = next((t for t in tokens[place + 1 :] if t.field != "architecture"), None)
     if after is not None and after.kind == "field" and FIELDS[after.field].dimension in (dimension, "none"):
         between = cell[token.end : after.start]
-        if after.text == "RAM" and "VRAM" in cell:
-            return "none"
-        if (
-            len(between) <= NEAR
-            and between[:1] != ","
-            and CUES["between_value_and_word"].fullmatch(between.lower())
-        ):
+        near = len(between) <= NEAR and CUES["between_value_and_word"].fullmatch(between.lower())
+        if near and between[:1] != ",":
             return after.field or "none"
     # "4,500 (FP8)" under a heading of another format.
     if after is not None and after.field.startswith("peak:") and dimension in ("count", "op/s"):
@@ -449,8 +441,6 @@ def _of_label(label: Label, cell: str, token: Token) -> str | None:
     if dimension == "usd":
         prices = (f for f in label.fields if f in ("launch_price_usd", "price"))
         return "rent per hour" if label.hourly or token.hourly else next(prices, None)
-    if token.in_bits and first == "memory_bytes_per_s" and not CUES["of_memory"].search(label.text):
-        return None
     if dimension == "item/s" and first is None:
         return "throughput"
     for field in label.fields:
@@ -490,8 +480,6 @@ def scaled(token: Token, field: str, label: Label | None) -> tuple[Number, ...]:
     if known is None:
         return token.numbers
     counted = token.dimension in ("bare", "count")
-    if not counted and token.measures != known.dimension:
-        return ()
     scales: tuple[float, ...] = (1.0,)
     if token.dimension == "bare":
         scales = known.scales

@@ -175,7 +175,7 @@ def name_of(text: str) -> Subject | None:
         return None
     before = [t for t in tokens if t.kind == "value" and t.start < gpus[0].start]
     named = sum(t.end - t.start for t in gpus)
-    if named < 0.35 * len(CUES["plain_label"].sub("", text)):
+    if named < 0.35 * len(CUES["plain_label"].sub("", CUES["board_maker"].sub("", text))):
         return None
     return None if any(t.dimension not in ("bare", "other") for t in before) else subject_of(text, gpus)
 
@@ -222,10 +222,6 @@ class _Placed:
     known: bool
     """Whether the catalog has this value of the owner."""
 
-    @property
-    def said(self) -> tuple[object, ...]:
-        return (self.cell.line, self.row, self.column, self.reading.field, self.owner.gpu_ids)
-
 
 def _straight(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...]:
     """The rows below the one that names the GPUs, each in the columns of this one."""
@@ -255,6 +251,12 @@ def _straight(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...
             for row, text in zip(rows, texts, strict=True) if text != texts[at]
         )  # fmt: skip
         return (head, *body)
+    cornered = len(texts) > 2 and texts[0] and not (any(heads) or texts[0][-1] or named[0][0])
+    if cornered and not CUES["product_label"].fullmatch(texts[0][0]) and all(
+        len(row) == len(texts[0]) and name_of(row[0]) and row[-2] for row in texts[1:]
+    ):  # fmt: skip
+        # Fields along the top, without the corner above the names.
+        rows = ((replace(rows[0][0], text=""), *rows[0][:-1]), *rows[1:])
     # A name on a row of its own is that of the rows below it, which are a cell short.
     found: list[tuple[Cell, ...]] = []
     name: Cell | None = None
@@ -331,6 +333,11 @@ class Grid:
 
     def __post_init__(self) -> None:
         self.rows = _straight(_stacked(self.rows))
+        stated = [[any(t.kind in ("value", "name") for t in scan(c.text)) for c in row] for row in self.rows]
+        between = 2 * stated.count([True, False, True]) > len(stated)
+        if between and len(self.scope.pair) == 2 and all(len(row) == 3 for row in stated):
+            # "8 GB | Memory | 12 GB": the labels stand between the values of two GPUs.
+            self.rows = tuple((label, a, b) for a, label, b in self.rows)
         # Below "GPU" and along the top "4090" is a card.
         self.named = product = (
             bool(self.rows and self.rows[0])
@@ -481,10 +488,8 @@ class Grid:
         ranked = sorted(options, key=explained, reverse=True)
         best, second = ranked[0], ranked[1]
         self.order = tuple(pair.values()) if told and pair and best is options[2] else ()
-        clear = explained(second) < NEARLY * explained(best) or {p.said for p in second} <= {
-            p.said for p in best
-        }
-        clear = clear and told is not None and not (pair and best is options[2])
+        clear = explained(second) < NEARLY * explained(best) and told is not None
+        clear = clear and not (pair and best is options[2])
         settled = told or sum(p.known for p in best) >= SETTLED * len(best)
         # Cells that moved would not fit: where nearly all do, the last ones are missing.
         widths = {len(row) for row in self.rows[1:]}
@@ -678,7 +683,8 @@ class Grid:
             first = texts[0] if texts and 0 not in columns else next((t for t in texts if t.strip()), "")
             # A row of one text, alone or in every cell, is the title of those below.
             if sum(bool(text.strip()) for text in texts) == 1 or len(set(texts)) == 1 < len(row):
-                section = first
+                # What states a value is a row whose cells nobody can tell apart.
+                section = first if all(t.kind != "value" for t in scan(first)) else ""
                 continue
             # "Memory | Bus | 384": the last of several labels says what it is, alone or with the first.
             more = [t for t in texts[1 : min(columns)] if t and all(w.kind == "field" for w in scan(t))]

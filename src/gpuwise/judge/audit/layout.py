@@ -55,7 +55,7 @@ _GLUED = re.compile(rf"[A-Za-z0-9)](?<!G){_MODEL}|\d{_MAKERS}")
 _GLUE = re.compile(
     rf"(?<=\d)(?={_MAKERS})|(?<=[A-Za-z0-9)])(?:(?<![GM])|(?<=SXM))(?={_MODEL})|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{{3}})(?!Force)"
 )
-_NAMED = re.compile(r"(?:\w{1,20} ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w{1,20}| \d{1,3} ?GB)?")
+_NAMED = re.compile(r"(?:\w{1,20} ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w{1,20}| \d{1,3} ?GB){0,2}")
 _SIDES = re.compile(r"([\w. -]{2,40}?) (?:vs\.?|versus) ([\w. -]{2,40})", re.IGNORECASE)
 _PARTED = re.compile(r" ?\| ?| ?\t ?| {2,40}|\s\u2502\s")
 _TABS = re.compile(r" ?\t ?")
@@ -95,7 +95,7 @@ MOST_BEHIND = 16
 # A figure of each of two GPUs: "Higher boost: 2617 MHz (2617 MHz vs 2520MHz)".
 _COMPARED = re.compile(
     r"(?P<label>[^():\d][^():]{3,60}?)(?:: [^()]{1,24})? ?"
-    r"\((?P<one>\d[^()]{0,24}?) (?:vs\.?|versus) (?P<two>\d[^()]{0,24})\)"
+    r"\((?P<one>\d[^()]{0,24}?) (?:vs\.?|versus|and|berbanding|contre|gegen|против) (?P<two>\d[^()]{0,24})\)"
 )
 # Where a word ends that lost its gap, what stands in parentheses, a label before digits that run together.
 _SEAM = re.compile(
@@ -172,9 +172,18 @@ def side_by_side(text: str) -> tuple[Subject, ...]:
     if not 1 < len(gpus) < 4 or len({g.gpu_ids for g in gpus}) < len(gpus):
         return ()
     joined = all(CUES["versus"].fullmatch(text, a.end, b.start) for a, b in pairwise(gpus))
-    named = tuple(one for gpu in gpus if (one := subject([gpu])) is not None)
+    ends = [*(gpu.start for gpu in gpus[1:]), len(text)]
+    named = tuple(_called(gpu, text[gpu.end : end]) for gpu, end in zip(gpus, ends, strict=True))
     # "GTX 1080 11Gbps" is how it is sold.
     return named if joined and not any(t.kind == "value" and t.dimension != "other" for t in tokens) else ()
+
+
+def _called(gpu: Token, behind: str) -> Subject:
+    """The GPU of a name: of none that the catalog has with a memory that it has not, "RTX 3060 GDDR6X"."""
+    one = Subject(gpu.text, gpu.gpu_ids)
+    said = next((t for t in scan(behind) if t.field == "memory_type" and t.kind == "name"), None)
+    odd = said and not is_known(one, Reading(field="memory_type", values=(said.name,), token=said))
+    return Subject(f"{gpu.text} {said.text}", ()) if said and odd else one
 
 
 def _places(lines: Sequence[Line], start: int) -> tuple[list[tuple[int, int]], int]:
@@ -387,7 +396,7 @@ def _row(line: Line, columns: Sequence[str]) -> tuple[Cell, ...] | None:
     if not tokens or tokens[0].kind != "gpu" or tokens[0].start > 16:
         return None
     name, behind = tokens[0].end, tokens[1:]
-    sold = re.search(r"[\s(]{1,3}(?=\d{1,3} ?GB$)", tokens[0].text)
+    sold = re.search(r"[\s(]{1,3}(?=\d{1,3} ?GB(?: (?:G?DDR|HBM)\w{1,3})?$)", tokens[0].text)
     if sold and not any(t.dimension == "bytes" for t in tokens) and (
         any("memory_bytes" in label_of(column).fields for column in columns)
     ):  # fmt: skip
@@ -461,15 +470,18 @@ def _under_gpus(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     if not gpus or at >= len(lines) or _PARTED.search(lines[at].text):
         return None
     rows: Rows = []
-    # Below "X vs Y" lines need no label that is known.
+    # Below "X vs Y", or names that ran together, lines need no label that is known.
     title = side_by_side(lines[start].text)
+    sides = title or (_GLUED.search(lines[start].text) and [one for g in gpus if (one := subject([g]))])
     # One line of something else may stand between two rows, or more with as many numbers each.
     alike = re.compile(rf"(?:\s[\d.,]+){{{len(gpus)}}}$")
     while at < len(lines) and not _head(lines[at].text) and not _COMPARED.fullmatch(lines[at].text) and (
-        missed < 2 or (missed < MOST_MISSED and alike.search(lines[at].text[-SHORT:]))
+        missed < 2 or (missed < MOST_MISSED and (
+            alike.search(lines[at].text[-SHORT:]) or (sides and not _PARTED.search(lines[at].text))
+        ))
     ):  # fmt: skip
         row, end = _values_of(lines[at], gpus), at + 1
-        if title and (row is None or len(row) == 1) and (apart := _sides(lines[at].text, title)):
+        if sides and (row is None or len(row) == 1) and (apart := _sides(lines[at].text, sides)):
             row = tuple(Cell(lines[at].line, cell) for cell in apart)
         if row is not None and len(row) == 1 and row[0].text[-1:].isdigit():
             # "Bandwidth760", "GB/s", "449", "GB/s": a page that lost its cells.
@@ -534,6 +546,8 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     text = _NUMBERS.sub(lambda m: " ".join(["", *_NUMBER.findall(m[0])]), line.text)
     tokens = scan(text) if len(text) <= ROW and not text.endswith(".") else ()
     kinds, marks = ("value", "name"), ("dense", "sparse")
+    # "Street price (Feb 2026)" states no date, "Transistors (10 billion)" no count.
+    tokens = tuple(t for t in tokens if text[: t.start][-1:] != "(" or t.measures not in ("", "count"))
     first = next((n for n, t in enumerate(tokens) if t.kind in kinds and t.field not in marks), 0)
     labels = [t for t in tokens[:first] if t.kind == "field"]
     # "A100 VRAM 40 GB 80 GB" below the variants of the A100.
@@ -594,8 +608,6 @@ def _cut(digits: str, label: Label, owners: Sequence[Subject | None]) -> list[st
         owner = order[len(cells)] if len(cells) < len(order) else None
         if owner is None:
             found.extend([(known, cells)] if at == len(digits) else [])
-        elif digits[at : at + 1] == "-":
-            part(order, at + 1, [*cells, "-"], True, known)
         for end in range(at + 1, min(at + LONGEST_NUMBER, len(digits)) + 1) if owner else ():
             one = digits[at:end]
             if not _WHOLE.fullmatch(one):
@@ -862,8 +874,6 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
             after += 1
         # A list ends with its last row.
         end = at + fields + 1
-        if after > end and lines[end - 1].item != lines[end].item:
-            after = end
         # A row with an empty cell is a line short: nobody knows which one.
         if after == end:
             rows.append(_cells(lines[at:after]))
@@ -875,10 +885,12 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
 def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """GPUs on a line each, or those of the title, then labels and values on a line each."""
     gpus = known = _run(lines, start, "G")
-    # A GPU that is not in the catalog may stand below one that is; "FP64" there is a label.
-    while 0 < gpus < MOST_GPUS and start + gpus < len(lines) and _NAMED.fullmatch(
-        text := lines[start + gpus].text
-    ) and kind(text) != "F":  # fmt: skip
+    # One that the catalog lacks may stand below one that it has, as the title says; "FP64" there is a label.
+    titles = " ".join((scope.title, *(line.text for line in lines[max(0, start - MOST_MISSED) : start])))
+    while 0 < gpus < MOST_GPUS and start + gpus < len(lines) and (
+        kind(text := lines[start + gpus].text) != "F"
+        and (_NAMED.fullmatch(text) or (gpus == 1 and " " in text and text in titles))
+    ):  # fmt: skip
         gpus += 1
     first = set(scan(lines[start].text)[0].gpu_ids) if gpus else set[str]()
     named = {t.gpu_ids for li in lines[start : start + gpus] for t in scan(li.text) if t.kind == "gpu"}
@@ -940,7 +952,9 @@ def _in_parentheses(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     heading = next((found for found in named if found and not found.several), scope.pair[0])
     turned = not {*heading.gpu_ids} & {*scope.pair[0].gpu_ids}
     names = [Cell(lines[start].line, one.text) for one in scope.pair[:: -1 if turned else 1]]
-    return [(Cell(lines[start].line, ""), *names), *rows], at, True
+    tables = [[(Cell(lines[start].line, ""), *order), *rows] for order in (names, names[::-1])]
+    # On another page they stand as in the title, whatever is named above: as the catalog confirms more.
+    return max(tables, key=lambda table: Grid(tuple(table), scope).worth()), at, True
 
 
 Arranged = tuple[list[tuple[Line, ...]], int]
@@ -991,7 +1005,7 @@ def _between(body: Sequence[Line], count: int) -> Arranged:
         ))  # fmt: skip
         if at > 1 and body[at - 2].text == body[at].text:
             named = alike = False  # The label stands before each value
-        if named or (alike and not re.search(r"\d", body[at].text) and not body[at].text.isascii()):
+        if named or (alike and not re.search(r"\d|^\W*$", body[at].text)):
             rows.append((body[at], body[at - 1], body[at + 1]))
             at, end = at + 3, at + 2
         else:

@@ -580,8 +580,6 @@ class _Choice(Sentence):
                 re.match(r"[.,;)]|$| (?:and|on|with)\b", after) and not re.fullmatch(r"20[0-3]\d", token.text)
             ):  # fmt: skip
                 yield LISTED, "throughput"
-            elif own is None and self.asked in COUNTS:
-                yield LISTED, self.asked
             elif re.fullmatch(r"20[0-3]\d", token.text) and (
                 (named and (named["own"] or after[:1] in (")", ",")))
                 or after_it
@@ -589,9 +587,8 @@ class _Choice(Sentence):
                 or (said and (self.before("launched", token.start) or self.follows(place, "launch")))
             ):
                 yield 0.0, "launch"
-            elif own is None and re.fullmatch(r"\d{1,2}\.\d", token.text) and (
-                self.follows(place, "compute_capability")
-                or any(t.field == "compute_capability" for t in self.tokens[:place])
+            elif own is None and re.fullmatch(r"\d{1,2}\.\d", token.text) and any(
+                t.field == "compute_capability" for t in self.tokens[:place]
             ):  # fmt: skip
                 yield LISTED, "compute_capability"
             elif own is None and (many or token.start in self.ordered) and (counted := self.counted(place)):
@@ -632,7 +629,8 @@ class _Choice(Sentence):
             re.split(r"[,;]|\band\b", self.nameless(token.end, far))[0],
         )
         around = dimension in ("w", "bytes") and not summed and CUES["machine_around"].search(clause[0])
-        if around or (dimension == "w" and CUES["whole_machine"].search(" W ".join(clause))):
+        cpu = dimension == "w" and not self.gpus and CUES["processor"].search(self.text, 0, token.start)
+        if around or cpu or (dimension == "w" and CUES["whole_machine"].search(" W ".join(clause))):
             return
         if own is not None and own != "peak:" and not (own.startswith("peak:") and dimension == "count"):
             if not (foreign and own != "l2_bytes" and dimension != "op/s") and not self.is_of_part(place):
@@ -776,8 +774,6 @@ class _Choice(Sentence):
         head = self.listed.get(place)
         if head is None or best.reading.field != "memory_bytes":
             return False
-        if " and " in self.text[head.end : self.tokens[place].start]:
-            return False
         if self.says("machine_beside") or re.search(r"\b(?:ram|ssd|nvme)\b", self.text, re.I):
             return False
         whole = ratios(best.owner, best.reading)
@@ -884,14 +880,12 @@ class _Choice(Sentence):
             turns = len(CUES["turn"].findall(between))
             others = sum(token.end <= g.start < gpu.start for g in beside)
             cost = len(between) * PER_CHARACTER + BETWEEN * others
-            if CUES["compares_between"].search(between):
+            if CUES["compares_between"].search(between) or CUES["relative"].match(self.text, gpu.end):
                 # "1.67 times the bandwidth of the H200" is of the other GPU.
                 return cost + COMPARED
             bound = len(between) < LEAD and not turns and not set(",)") & set(between)
             if bound and between[:5] != " and " and CUES["binds"].search(between[-NEAR:]):
                 return 0.2 + cost / 2
-            if between.strip() == "(":
-                return 0.1
             # "At 72 W, the L4 ..."; of several values in front the sentence's first GPU has all.
             first = not others and re.fullmatch(
                 r"(?:[^,;:.]{0,48},)? (?:the |an? |nvidia'?s? ){0,3}", between
@@ -1076,6 +1070,8 @@ FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
         v.held, s.text[v.held.end : v.token.start]),
     "wrong for all": lambda s, v: v.place in s.of_any,
     "wrong for all named": lambda s, v: v.place in s.of_any and len(s.gpus) > 1,
+    "vouched, with words": lambda s, v: any(t.kind == "field" for t in s.tokens) and FACTS["vouched"](s, v),
+    "names alone": lambda s, v: len(s.gpus) > 1 and all(t.kind in ("gpu", "name") for t in s.tokens),
     "in order": lambda s, v: v.token.start in s.ordered,
     "above all": lambda s, v: v.over,
     # More watts than are allowed were measured, too; of what a list holds only power and rates are.

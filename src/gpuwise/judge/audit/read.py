@@ -519,9 +519,6 @@ def _squashed(line: str, number: int) -> tuple[str, Table, str] | None:
 def _lines(text: str, start: int, depth: int, paragraph: int) -> Iterator[Block]:
     objects: list[tuple[Cell, ...]] = []
     for number, line in enumerate((*text.split("\n"), ""), start):
-        if line == OBJECT:  # in a block of code
-            yield Heading(number, PLAIN, "")
-            continue
         # Objects of JSON or a program on a line each: those with the same entries are rows of a table.
         if _KEYS.fullmatch(line):
             # As logs say it: "gpu=RTX_4090 memory_gb=24".

@@ -382,6 +382,7 @@ class Sentence:
         typed = self.text.endswith("for ", 0, token.start) and any(
             t.field == "memory_type" and t.start - token.end < TELEGRAM for t in self.tokens[place + 1 :][:1]
         )
+        goes_on = goes_on or self.before("stacked", token.start) is not None
         return bool(version or goes_on or (not typed and self.before("others_before", token.start)))
 
     def is_summed(self, place: int) -> bool:
@@ -494,8 +495,6 @@ class Sentence:
             return self.about
         if not self.gpus:
             return replace(self.about, sure=False) if self.about and self.numbered is not None else self.about
-        if self.says("another_version") and (of := subject(self.gpus)):
-            return replace(of, sure=False)
         it = CUES["about_it"].match(self.text)
         related = self.related.issuperset(g.start for g in self.gpus)
         # "Its 300 GB/s are half of the A10's", but "Its 300 GB/s put the L4 behind".
