@@ -99,6 +99,7 @@ class Call:
     pointwise: bool = False  # Whether torch tags it as pointwise
     phase: Phase = "forward"
     tf32: bool = False
+    searched: bool = True  # Whether cuDNN tries its algorithms for a convolution, else it goes by heuristics
 
     @property
     def ins(self) -> tuple[Value, ...]:

@@ -202,6 +202,8 @@ def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
         # What is read from scattered places is cached, what is added to them is serialised; an order is made
         # in many passes, a sum in one.
         if kernel.kind == "gather":
+            if _row_taken(kernel):
+                parts = ["embedding"]
             parts.insert(0, "put" if any(word in parts[0] for word in PUTS) else "taken")
         elif kernel.kind == "reduction" and parts[-1] == "across" and kernel.dtype in HALF:
             parts = ["across"]  # one by one, whatever is made of them
@@ -254,9 +256,11 @@ def _convolution(kernel: Kernel, *, compiled: bool) -> list[str]:
         what = ["odd"]
     else:
         what = ["point" if window == 1 else "window"]
-    # cuDNN has Winograd's method, of fewer multiplications, for fp32 images of channels first.
+    # cuDNN has Winograd's method, of fewer multiplications, for fp32 images of channels first; forward its
+    # heuristics do not take it (profiles of four networks), a search among its algorithms does.
     layout = "nchw" if channels_first(kernel.name, compiled=compiled) else "nhwc"
     fewer = what == ["window"] and (layout, kernel.dtype) == ("nchw", "fp32") and not special
+    fewer = fewer and UNSEARCHED[1:] not in suffixes
     method = ["winograd"] if fewer and (high, wide, stride) == (3, 3, 1) else []
     return [" ".join((*what, *special)), *inner, direction, f"{layout} {_width(kernel)}", *method]
 
@@ -411,7 +415,9 @@ _BACKWARD = 0.75
 # Queries, keys and width of a head that it computes whole; decoding has fewer queries.
 _BLOCK = (128.0, 64.0, 32.0)
 # Norms along rows, and rows taken by whole loads, have a block each; elements that its threads load at once.
-_ROW_NORMS, _ROWS_TAKEN, _ROW = ("layer_norm", "rms_norm"), ("aten.embedding", "aten.index_select"), 512.0
+_ROW_NORMS, _ROW = ("layer_norm", "rms_norm"), 512.0
+_ROWS_TAKEN = ("aten.embedding", "aten.index_select", "aten.index:rows")
+_ADDED = "aten.index_add"
 # Places of the result that keep one unit busy in interpolation: a thread each, which waits some 600 clocks
 # for the memory at every image and channel. Set on one operator and one network's dev profile of the H200.
 _PLACES = 1500.0
@@ -419,6 +425,8 @@ _PLACES = 1500.0
 _BYTES: Mapping[str, float] = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0}
 # How names of convolutions end whose tensors are in that order.
 CHANNELS_FIRST = ":nchw"
+# How names of convolutions end whose algorithm was not searched for.
+UNSEARCHED = ":heuristic"
 # How names of kernels end that add rows by indices.
 SORTED = ":sorted"
 
@@ -554,12 +562,21 @@ def _handled(kernel: Kernel) -> float:
     # The tensors of an optimiser are those of all its launches.
     launches = kernel.count if kernel.kind == "optimiser" else 1
     elements = max(math.prod(kernel.shape) / launches, 0.0 if "_pool" in kernel.name else moved / 3.0)
-    rows = any(name in kernel.name for name in _ROW_NORMS) or (
-        kernel.name in _ROWS_TAKEN and kernel.shape[-1] * _BYTES.get(kernel.dtype, 8.0) % 16 == 0
-    )
-    if rows and kernel.shape:
-        return elements * max(1.0, _ROW / kernel.shape[-1])
-    return elements
+    if kernel.name.startswith(_ADDED):  # all rows that are added, however few they become
+        elements = kernel.bytes_read / _BYTES.get(kernel.dtype, 8.0)
+    row = _row_taken(kernel)
+    if any(name in kernel.name for name in _ROW_NORMS) and kernel.shape:
+        row = kernel.shape[-1]
+    return elements * max(1.0, _ROW / row) if row else elements
+
+
+def _row_taken(kernel: Kernel) -> int:
+    """Elements of the rows that are taken from a table if they are whole loads (IndexKernel.cu,
+    `vectorized_gather_kernel`), else none. Those of an embedding lie along the last dimension."""
+    if kernel.name not in _ROWS_TAKEN or not kernel.shape:
+        return 0
+    row = math.prod(kernel.shape[-1:] if kernel.name == _ROWS_TAKEN[0] else kernel.shape[1:])
+    return row if row * _BYTES.get(kernel.dtype, 8.0) % 16 == 0 else 0
 
 
 def convolves(kernel: Kernel) -> bool:
@@ -590,6 +607,8 @@ def _blocks(kernel: Kernel) -> float:
     cubic = kernel.name.startswith("aten.upsample_bicubic2d")  # whose kernel knows one order alone
     if (cubic or ("upsample_bi" in kernel.name and first)) and "_backward" not in kernel.name:
         return kernel.shape[-1] * kernel.shape[-2] / _PLACES
+    if "group_norm:statistics" in kernel.name:  # a block for each group of each image (group_norm_kernel.cu)
+        return kernel.bytes_written / _BYTES.get(kernel.dtype, 8.0) / 2.0  # means and deviations
     if kernel.name.endswith(SORTED):
         return max(1.0, kernel.bytes_written / _BYTES.get(kernel.dtype, 8.0) / _PLACES)
     return np.inf
