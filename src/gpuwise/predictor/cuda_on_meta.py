@@ -17,7 +17,7 @@ aten/src/ATen/native/transformers, torch/optim/optimizer.py); results were compa
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -321,6 +321,36 @@ def _cudnn_rnn_backward(
     return torch.empty_like(rows), torch.empty_like(hidden), cells, [torch.empty_like(w) for w in weights]
 
 
+def _ctc(rows: Tensor, labels: Tensor, _: Any, lengths: Any, *__: Any) -> tuple[Tensor, Tensor]:
+    """Shapes of the loss of each sequence and of what it keeps of all places and labels, blanks between."""
+    batch = rows.shape[1] if rows.dim() == 3 else 1
+    longest = labels.shape[1] if labels.dim() == 2 else len(labels) // batch
+    if not isinstance(lengths, Tensor):
+        longest = max(lengths)
+    return rows.new_empty(batch), rows.new_empty((batch, len(rows), 2 * longest + 1))
+
+
+def _like(place: int, *, mask: bool = False) -> Callable[..., Any]:
+    """A result in the shape of an operand, with a `mask` of what was cut off where the operator has one."""
+
+    def run(*given: Any, **_: Any) -> Any:
+        found = torch.empty_like(given[place])
+        return (found, torch.empty_like(found, dtype=torch.bool)) if mask else found
+
+    return run
+
+
+# Operators of which torch knows no shapes without data.
+_SHAPES: Mapping[str, Callable[..., Any]] = {
+    "_ctc_loss.Tensor": _ctc, "_ctc_loss_backward": _like(1), "_ctc_loss_backward.Tensor": _like(1),
+    "fake_quantize_per_tensor_affine_cachemask": _like(0, mask=True),
+    "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams": _like(0, mask=True),
+    "fake_quantize_per_channel_affine_cachemask": _like(0, mask=True),
+    "_sample_dirichlet": _like(0), "_standard_gamma_grad": _like(0), "_dirichlet_grad": _like(0),
+    "binomial": _like(0), "multi_margin_loss_backward": _like(1), "multilabel_margin_loss_backward": _like(1),
+}  # fmt: skip
+
+
 def _always(answer: Any) -> Callable[..., Any]:
     """A function of this answer; a mock would keep what it was called with, and its memory."""
     return lambda *_, **__: answer
@@ -490,6 +520,8 @@ def _rules(autocast: Autocast) -> tuple[Any, ...]:
     library.m.impl("_cudnn_rnn", "Meta", _cudnn_rnn, False)
     library.m.impl("_cudnn_rnn_backward", "Meta", _cudnn_rnn_backward, False)
     library.m.impl("_thnn_fused_gru_cell_backward", "Meta", gru_gates_backward, False)
+    for name, shapes in _SHAPES.items():
+        library.m.impl(name, "Meta", shapes, False)
     if hasattr(torch.ops.aten, "_fused_rms_norm"):  # torch 2.9 and later, on CUDA
         library.m.impl("_fused_rms_norm", "Meta", _rms_norm, False)
         library.m.impl("_fused_rms_norm_backward", "Meta", _rms_norm_backward, False)

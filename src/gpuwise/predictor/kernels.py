@@ -7,12 +7,14 @@ Kernels of one kind and format form a group, which is timed as a whole; convolut
 Fused attention, where groups of warps feed the matrix units, is tiles of queries that meet key after key. A
 unit takes 128 queries of one head, also where there are fewer, and multiplies and exponentiates in turn:
 
-    one tile   (keys + 150) x 128 x (4 x width / rate + exponentials / 16 a clock)
+    one tile   (keys + 93) x 128 x (4 x width / rate + exponentials / 16 a clock)
     a kernel   its tiles, dealt to the units in whole waves
 
-so that decoding, which has few tiles and splits none, waits for the longest. 16 exponentials a clock and unit
-are stated (NVIDIA, "CUDA C++ programming guide"); the 150 keys in whose time a tile starts and ends, and what
-dropout adds, were set on profiles of the project's own H200; public tables show the same fall.
+so that decoding, which has few tiles and splits none, waits for the longest. Backward has tiles of 64 keys
+that meet query after query, two of them at a time, and adds the gradient of the queries in fp32. 16
+exponentials a clock and unit are stated (NVIDIA, "CUDA C++ programming guide"); the 93 keys and 220 queries in
+whose time a tile starts and ends were set on 87 and 54 profiled kernels of H200s and H100s, what dropout adds
+on the project's own H200.
 
 Each kernel has a class, of which was measured on one card how it departs from physics that every card shares:
 
@@ -348,13 +350,15 @@ def of_kernels(kernels: Sequence[Kernel], *, compiled: bool) -> Classes:
 ENGINES = frozenset({"wgmma", "tcgen05"})
 # Operators that are one such kernel there.
 FUSED = ("_flash_attention", "_cudnn_attention")
-# Of a tile; keys and the width of a head are filled up.
-_QUERIES, _KEYS, _WIDTH = 128.0, 128.0, 64.0
+# Of what a unit takes at a time and of what that meets, forward and backward; widths of heads are filled up.
+_TAKEN, _BACKWARD_TILES, _MET, _WIDTH = 128.0, 2.0, (128.0, 64.0), 64.0
 # Numbers of a head that cuDNN loads at once (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp): heads of
 # other widths torch fills up for the kernels by single warps.
 _LOADED = 8
-# Keys in whose time a tile starts and ends.
-_EDGES = 150.0
+# Keys, backward queries, in whose time a tile starts and ends.
+_EDGES = (93.0, 220.0)
+# Bytes of an element of the queries' gradient that is set to zero, added to and narrowed.
+_SUMMED = 12.0
 # A clock and unit.
 _EXPONENTIALS = 16.0
 _BACKWARD_PASS = 2.5
@@ -382,15 +386,22 @@ def tiles(kernels: Sequence[Kernel], shapes: Array) -> Tiles:
     backward, causal, dropped = (
         np.array([word in name for name in names]) for word in ("_backward", CAUSAL, DROPOUT)
     )
-    blocks = np.ceil(keys / _KEYS) * _KEYS
-    met = np.where(causal, (blocks + _KEYS) / 2.0, blocks) + _EDGES
-    pairs = _QUERIES * met * np.where(backward, _BACKWARD_PASS, 1.0)
+    taken, along = np.where(backward, (keys, queries), (queries, keys))
+    block, edges = (np.where(backward, back, ahead) for ahead, back in (_MET, _EDGES))
+    parts = np.where(backward, _BACKWARD_TILES, 1.0)
+    blocks = np.ceil(along / block) * block
+    met = np.where(causal, (blocks + block) / 2.0, blocks) + edges
+    pairs = _TAKEN * met * np.where(backward, _BACKWARD_PASS, 1.0)
     return Tiles(
-        fused=np.array([any(word in name for word in FUSED) for name in names]) & (width % _LOADED == 0),
-        number=batch * heads * np.ceil(queries / _QUERIES),
+        fused=_fused(names) & (width % _LOADED == 0),
+        number=batch * heads * np.ceil(taken * parts / _TAKEN) / parts,
         multiplied=4.0 * np.ceil(width / _WIDTH) * _WIDTH * pairs,
-        waited=pairs + dropped * _RANDOM * _QUERIES * met,
+        waited=pairs + dropped * _RANDOM * _TAKEN * met,
     )
+
+
+def _fused(names: Sequence[str]) -> NDArray[np.bool_]:
+    return np.array([any(word in name for word in FUSED) for name in names], dtype=bool)
 
 
 def tile_seconds(work: Tiles, card: Card, flop_per_s: float) -> Array:
@@ -461,7 +472,6 @@ class Group:
     dtype: str
     at: Places  # Where they stand in the step
     flop: Array
-    moved: Array
     products: Products | None = None  # What a matmul or a convolution multiplies
     tiles: Tiles | None = None  # Of attention in 16 bits, where groups of warps compute it
 
@@ -493,7 +503,7 @@ def of_trace(trace: Trace) -> Kernels:
 
 def arrays(kernels: Sequence[Kernel], *, compiled: bool = False) -> Kernels:
     """The kernels as arrays, in their order."""
-    moved = np.array([kernel.bytes_read + kernel.bytes_written for kernel in kernels], dtype=float)
+    moved = np.array([_moved(kernel) for kernel in kernels], dtype=float)
     heavy = np.array([kernel.kind in _SHAPES for kernel in kernels], dtype=bool)
     formats = grouped((k.dtype, i) for i, k in enumerate(kernels) if k.kind in _SHAPES)
     keys = ((k.kind, k.dtype) if len(k.shape) == _SHAPES.get(k.kind) else ("", "") for k in kernels)
@@ -524,7 +534,6 @@ def arrays(kernels: Sequence[Kernel], *, compiled: bool = False) -> Kernels:
 
 def _group(kind: str, dtype: str, at: Places, kernels: Sequence[Kernel]) -> Group:
     flop = np.array([kernel.flop for kernel in kernels])
-    moved = np.array([kernel.bytes_read + kernel.bytes_written for kernel in kernels])
     shapes = np.array([kernel.shape for kernel in kernels], dtype=float) if kind else None
     products, parts = None, None
     if kind == "attention" and shapes is not None:
@@ -545,7 +554,16 @@ def _group(kind: str, dtype: str, at: Places, kernels: Sequence[Kernel]) -> Grou
         m, n, k = images * rows * columns, outputs / groups, channels / groups * high * wide
         size = np.full_like(m, 4.0 if dtype in ("fp32", "tf32") else 2.0)
         products = Products(b=groups, m=m, n=n, k=k, size=size / np.maximum(high * wide, 1.0), out=size)
-    return Group(kind=kind, dtype=dtype, at=at, flop=flop, moved=moved, products=products, tiles=parts)
+    return Group(kind=kind, dtype=dtype, at=at, flop=flop, products=products, tiles=parts)
+
+
+def _moved(kernel: Kernel) -> float:
+    """Bytes read and written, and those of sums beside operands and results."""
+    own = kernel.bytes_read + kernel.bytes_written
+    if kernel.kind != "attention" or kernel.phase != "backward" or not _fused([kernel.name])[0]:
+        return own
+    batch, heads, queries, _, width, _ = kernel.shape
+    return own + _SUMMED * batch * heads * queries * width
 
 
 def _handled(kernel: Kernel) -> float:
