@@ -255,7 +255,7 @@ def _convolution(kernel: Kernel, *, compiled: bool) -> list[str]:
     elif image_high == image_wide == 1:
         what = ["pixel"]  # as in squeeze and excitation: a product with as many rows as images
     elif channels % ALIGNED or outputs % ALIGNED:
-        what = ["odd"]
+        what, inner = ["odd"], ["point" if window == 1 else "window"]
     else:
         what = ["point" if window == 1 else "window"]
     # cuDNN has Winograd's method, of fewer multiplications, for fp32 images of channels first; forward its
@@ -581,7 +581,8 @@ def _handled(kernel: Kernel) -> float:
     launches = kernel.count if kernel.kind == "optimiser" else 1
     elements = max(math.prod(kernel.shape) / launches, 0.0 if "_pool" in kernel.name else moved / 3.0)
     if kernel.name.startswith(_ADDED):  # all rows that are added, however few they become
-        elements = kernel.bytes_read / _BYTES.get(kernel.dtype, 8.0)
+        before = 0.0 if kernel.name.endswith("_") else math.prod(kernel.shape)
+        elements = kernel.bytes_read / _BYTES.get(kernel.dtype, 8.0) - before
     row = _row_taken(kernel)
     if any(name in kernel.name for name in _ROW_NORMS) and kernel.shape:
         row = kernel.shape[-1]
