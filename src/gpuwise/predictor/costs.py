@@ -400,7 +400,7 @@ def lookup(call: Call) -> tuple[Node, ...]:
         taken = rest[0].numel * table.bytes / max(1, table.shape[0])
     reads = ((table.id, table.bytes if table.bytes <= CACHED else taken), *touch(*rest))
     suffix = _layout(out) if "upsample" in call.name else ""
-    if call.name == "aten.index" and call.args[1][0] is not None and len(rest) == 1:
+    if call.name == "aten.index" and call.args[1][0] is not None and [len(i.shape) for i in rest] == [1]:
         suffix = ":rows"  # whole ones
     role: Role = "opaque" if "_embedding_bag" in call.name else "map"
     return (node_of(call, "gather", suffix=suffix, reads=reads, role=role, domain=out.numel),)

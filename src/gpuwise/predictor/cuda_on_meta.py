@@ -321,33 +321,24 @@ def _cudnn_rnn_backward(
     return torch.empty_like(rows), torch.empty_like(hidden), cells, [torch.empty_like(w) for w in weights]
 
 
-def _ctc(rows: Tensor, labels: Tensor, _: Any, lengths: Any, *__: Any) -> tuple[Tensor, Tensor]:
+def _ctc(rows: Tensor, labels: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
     """Shapes of the loss of each sequence and of what it keeps of all places and labels, blanks between."""
     batch = rows.shape[1] if rows.dim() == 3 else 1
-    longest = labels.shape[1] if labels.dim() == 2 else len(labels) // batch
-    if not isinstance(lengths, Tensor):
-        longest = max(lengths)
-    return rows.new_empty(batch), rows.new_empty((batch, len(rows), 2 * longest + 1))
+    return rows.new_empty(batch), rows.new_empty((batch, len(rows), 2 * (labels.numel() // batch) + 1))
 
 
-def _like(place: int, *, mask: bool = False) -> Callable[..., Any]:
-    """A result in the shape of an operand, with a `mask` of what was cut off where the operator has one."""
-
-    def run(*given: Any, **_: Any) -> Any:
-        found = torch.empty_like(given[place])
-        return (found, torch.empty_like(found, dtype=torch.bool)) if mask else found
-
-    return run
+def _like(x: Tensor, *_: Any, **__: Any) -> Tensor:
+    return torch.empty_like(x)
 
 
 # Operators of which torch knows no shapes without data.
 _SHAPES: Mapping[str, Callable[..., Any]] = {
-    "_ctc_loss.Tensor": _ctc, "_ctc_loss_backward": _like(1), "_ctc_loss_backward.Tensor": _like(1),
-    "fake_quantize_per_tensor_affine_cachemask": _like(0, mask=True),
-    "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams": _like(0, mask=True),
-    "fake_quantize_per_channel_affine_cachemask": _like(0, mask=True),
-    "_sample_dirichlet": _like(0), "_standard_gamma_grad": _like(0), "_dirichlet_grad": _like(0),
-    "binomial": _like(0), "multi_margin_loss_backward": _like(1), "multilabel_margin_loss_backward": _like(1),
+    "_ctc_loss.Tensor": _ctc,
+    **dict.fromkeys(("_sample_dirichlet", "_standard_gamma_grad", "_dirichlet_grad", "binomial"), _like),
+    **dict.fromkeys(("_ctc_loss_backward", "_ctc_loss_backward.Tensor", "multi_margin_loss_backward",
+                     "multilabel_margin_loss_backward"), lambda _, x, *__: _like(x)),
+    **dict.fromkeys((f"fake_quantize_per_{part}_affine_cachemask" for part in ("tensor", "channel")),
+                    lambda x, *_: (_like(x), torch.empty_like(x, dtype=torch.bool))),
 }  # fmt: skip
 
 

@@ -12,9 +12,9 @@ unit takes 128 queries of one head, also where there are fewer, and multiplies a
 
 so that decoding, which has few tiles and splits none, waits for the longest. Backward has tiles of 64 keys
 that meet query after query, two of them at a time, and adds the gradient of the queries in fp32. 16
-exponentials a clock and unit are stated (NVIDIA, "CUDA C++ programming guide"); the 93 keys and 220 queries in
-whose time a tile starts and ends were set on 87 and 54 profiled kernels of H200s and H100s, what dropout adds
-on the project's own H200.
+exponentials a clock and unit are stated (NVIDIA, "CUDA C++ programming guide"); the 93 keys and 220 queries
+in whose time a tile starts and ends were set on 87 and 54 profiled kernels of H200s and H100s, what dropout
+adds on the project's own H200.
 
 Each kernel has a class, of which was measured on one card how it departs from physics that every card shares:
 
@@ -255,7 +255,7 @@ def _convolution(kernel: Kernel, *, compiled: bool) -> list[str]:
     elif image_high == image_wide == 1:
         what = ["pixel"]  # as in squeeze and excitation: a product with as many rows as images
     elif channels % ALIGNED or outputs % ALIGNED:
-        what, inner = ["odd"], ["point" if window == 1 else "window"]
+        what, inner = ["odd"], [] if special else ["point" if window == 1 else "window"]
     else:
         what = ["point" if window == 1 else "window"]
     # cuDNN has Winograd's method, of fewer multiplications, for fp32 images of channels first; forward its
@@ -393,15 +393,11 @@ def tiles(kernels: Sequence[Kernel], shapes: Array) -> Tiles:
     met = np.where(causal, (blocks + block) / 2.0, blocks) + edges
     pairs = _TAKEN * met * np.where(backward, _BACKWARD_PASS, 1.0)
     return Tiles(
-        fused=_fused(names) & (width % _LOADED == 0),
+        fused=np.array([any(word in name for word in FUSED) for name in names]) & (width % _LOADED == 0),
         number=batch * heads * np.ceil(taken * parts / _TAKEN) / parts,
         multiplied=4.0 * np.ceil(width / _WIDTH) * _WIDTH * pairs,
         waited=pairs + dropped * _RANDOM * _TAKEN * met,
     )
-
-
-def _fused(names: Sequence[str]) -> NDArray[np.bool_]:
-    return np.array([any(word in name for word in FUSED) for name in names], dtype=bool)
 
 
 def tile_seconds(work: Tiles, card: Card, flop_per_s: float) -> Array:
@@ -428,7 +424,6 @@ _BLOCK = (128.0, 64.0, 32.0)
 # Norms along rows, and rows taken by whole loads, have a block each; elements that its threads load at once.
 _ROW_NORMS, _ROW = ("layer_norm", "rms_norm"), 512.0
 _ROWS_TAKEN = ("aten.embedding", "aten.index_select", "aten.index:rows")
-_ADDED = "aten.index_add"
 # Places of the result that keep one unit busy in interpolation: a thread each, which waits some 600 clocks
 # for the memory at every image and channel. Set on one operator and one network's dev profile of the H200.
 _PLACES = 1500.0
@@ -560,10 +555,8 @@ def _group(kind: str, dtype: str, at: Places, kernels: Sequence[Kernel]) -> Grou
 def _moved(kernel: Kernel) -> float:
     """Bytes read and written, and those of sums beside operands and results."""
     own = kernel.bytes_read + kernel.bytes_written
-    if kernel.kind != "attention" or kernel.phase != "backward" or not _fused([kernel.name])[0]:
-        return own
-    batch, heads, queries, _, width, _ = kernel.shape
-    return own + _SUMMED * batch * heads * queries * width
+    summed = kernel.phase == "backward" and any(name in kernel.name for name in FUSED)
+    return own + (_SUMMED * math.prod(kernel.shape[:3]) * kernel.shape[4] if summed else 0.0)
 
 
 def _handled(kernel: Kernel) -> float:
@@ -580,12 +573,11 @@ def _handled(kernel: Kernel) -> float:
     # The tensors of an optimiser are those of all its launches.
     launches = kernel.count if kernel.kind == "optimiser" else 1
     elements = max(math.prod(kernel.shape) / launches, 0.0 if "_pool" in kernel.name else moved / 3.0)
-    if kernel.name.startswith(_ADDED):  # all rows that are added, however few they become
+    if kernel.name.startswith("aten.index_add"):  # all rows that are added, however few they become
         before = 0.0 if kernel.name.endswith("_") else math.prod(kernel.shape)
         elements = kernel.bytes_read / _BYTES.get(kernel.dtype, 8.0) - before
-    row = _row_taken(kernel)
-    if any(name in kernel.name for name in _ROW_NORMS) and kernel.shape:
-        row = kernel.shape[-1]
+    normal = any(name in kernel.name for name in _ROW_NORMS) and kernel.shape
+    row = kernel.shape[-1] if normal else _row_taken(kernel)
     return elements * max(1.0, _ROW / row) if row else elements
 
 
