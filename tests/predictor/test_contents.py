@@ -107,6 +107,23 @@ def test_no_number_is_said_to_be_none() -> None:
     assert [kernel.name for kernel in traced(Watched(), torch.zeros(2, 8)).kernels].count("aten.addmm") == 1
 
 
+class Guarded(nn.Module):
+    """Stops at what it cannot handle, in its own words and in those of torch."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if (x < 0).any():
+            raise ValueError
+        if not (x < 2).all():
+            raise ValueError
+        return nn.functional.gaussian_nll_loss(x, x, x.exp())
+
+
+def test_what_only_guards_an_error_is_taken_not_to_occur() -> None:
+    trace = traced(Guarded(), torch.empty(4, 4))
+    assert "aten.exp" in {kernel.name for kernel in trace.kernels}
+    assert len(trace.notes) == 3
+
+
 def test_an_index_by_data_is_refused_with_operator_and_line() -> None:
     with pytest.raises(InputError, match=r"aten\._local_scalar_dense.*test_contents\.py, line"):
         traced(Asks(), torch.empty(512, 1024))

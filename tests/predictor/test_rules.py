@@ -233,3 +233,25 @@ def test_distances_of_many_points_are_one_product() -> None:
     )
     (product,) = [kernel for kernel in trace.kernels if kernel.kind == "matmul"]
     assert (product.shape, product.dtype) == ((8, 32, 32, 5), "fp32")
+
+
+@pytest.mark.parametrize("mode", ["infer", "train"])
+def test_shapes_that_torch_knows_only_of_data(mode: Literal["infer", "train"]) -> None:
+    class Losses(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scale = nn.Parameter(torch.ones(32))
+
+        def forward(self, x: Tensor) -> Tensor:
+            x = torch.fake_quantize_per_tensor_affine(x * self.scale, 0.1, 0, -128, 127)
+            labels = torch.ones(4, 10, dtype=torch.long, device=x.device)
+            places, lengths = (torch.full((4,), n, dtype=torch.long, device=x.device) for n in (50, 10))
+            drawn = torch.distributions.Dirichlet(x.exp(), validate_args=False).rsample()
+            loss = nn.functional.ctc_loss(x.log_softmax(2), labels, places, lengths)
+            return loss + nn.functional.multi_margin_loss(drawn[0], labels[:, 0])
+
+    trace = trace_module(Losses(), (torch.empty(50, 4, 32),), name="own", mode=mode, precision="fp32")
+    assert set(trace.unknown) == {"aten._ctc_loss", "aten._ctc_loss_backward"} - (
+        {"aten._ctc_loss_backward"} if mode == "infer" else set()
+    )
+    assert any("fake_quantize" in kernel.name for kernel in trace.kernels)

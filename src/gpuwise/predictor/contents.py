@@ -6,12 +6,13 @@ are large or arbitrary: they are *hollow*, no memory of theirs is touched and no
 
 Where the course of a step depends on what is unknown, an assumption takes its place and is written down: the
 choices of a router are spread evenly, so that of E experts each sees k/E of the tokens, and a comparison of
-numbers holds for half of them. Anything else is refused with the operator and the line that called it; never
-a silent guess.
+numbers holds for half of them, but what would be an error does not occur. Anything else is refused with the
+operator and the line that called it; never a silent guess.
 """
 
 from __future__ import annotations
 
+import linecache
 import math
 import sys
 import traceback
@@ -59,6 +60,15 @@ def refusals() -> Iterator[None]:
         place = _place(traceback.extract_tb(error.__traceback__))
         first = (str(error).splitlines() or [""])[0][:200]
         raise InputError(f"cannot trace: {type(error).__name__}: {first}{place}", hint=HINT) from error
+
+
+def _harmless() -> bool | None:
+    """The answer by which the line that asks raises no error; None where it raises none by any."""
+    for frame, number in traceback.walk_stack(None):
+        now, then = (linecache.getline(frame.f_code.co_filename, number + i).strip() for i in (0, 1))
+        if now.startswith(("if ", "elif ")) and then.startswith("raise "):
+            return now.startswith(("if not ", "elif not "))
+    return None
 
 
 META = torch.device("meta")
@@ -304,8 +314,10 @@ class Contents:
         key = tensor.untyped_storage()._cdata
         share, chosen = self._shares.get(key), self._choices.get(key)
         if name in SCALARS and tensor.dtype == torch.bool and share is not None and name != "aten.equal":
-            self._note(f"{name} is {share >= 0.5}")
-            return share >= 0.5
+            harmless = _harmless()
+            found = share >= 0.5 if harmless is None else harmless
+            self._note(f"{name} is {found}")
+            return found
         if name in ("aten.nonzero", "aten.masked_select") and tensor.dim():
             mask = args[-1]
             share = self._shares.get(mask.untyped_storage()._cdata)

@@ -152,6 +152,8 @@ def convolution(call: Call) -> tuple[Node, ...]:
     dtype = "tf32" if call.tf32 and x.dtype == "fp32" else x.dtype
     flop = _products(w, x if transposed else y)
     suffix = _form(x, transposed=transposed)
+    if dtype == "fp32" and not call.searched:
+        suffix += kernels.UNSEARCHED
     node = node_of(call, "convolution", suffix=suffix, shape=shape, flop=flop, dtype=dtype)
     if bias is None:
         return (node,)
@@ -398,6 +400,8 @@ def lookup(call: Call) -> tuple[Node, ...]:
         taken = rest[0].numel * table.bytes / max(1, table.shape[0])
     reads = ((table.id, table.bytes if table.bytes <= CACHED else taken), *touch(*rest))
     suffix = _layout(out) if "upsample" in call.name else ""
+    if call.name == "aten.index" and call.args[1][0] is not None and [len(i.shape) for i in rest] == [1]:
+        suffix = ":rows"  # whole ones
     role: Role = "opaque" if "_embedding_bag" in call.name else "map"
     return (node_of(call, "gather", suffix=suffix, reads=reads, role=role, domain=out.numel),)
 

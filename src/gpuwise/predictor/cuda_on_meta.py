@@ -17,7 +17,7 @@ aten/src/ATen/native/transformers, torch/optim/optimizer.py); results were compa
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -321,6 +321,27 @@ def _cudnn_rnn_backward(
     return torch.empty_like(rows), torch.empty_like(hidden), cells, [torch.empty_like(w) for w in weights]
 
 
+def _ctc(rows: Tensor, labels: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
+    """Shapes of the loss of each sequence and of what it keeps of all places and labels, blanks between."""
+    batch = rows.shape[1] if rows.dim() == 3 else 1
+    return rows.new_empty(batch), rows.new_empty((batch, len(rows), 2 * (labels.numel() // batch) + 1))
+
+
+def _like(x: Tensor, *_: Any, **__: Any) -> Tensor:
+    return torch.empty_like(x)
+
+
+# Operators of which torch knows no shapes without data.
+_SHAPES: Mapping[str, Callable[..., Any]] = {
+    "_ctc_loss.Tensor": _ctc,
+    **dict.fromkeys(("_sample_dirichlet", "_standard_gamma_grad", "_dirichlet_grad", "binomial"), _like),
+    **dict.fromkeys(("_ctc_loss_backward", "_ctc_loss_backward.Tensor", "multi_margin_loss_backward",
+                     "multilabel_margin_loss_backward"), lambda _, x, *__: _like(x)),
+    **dict.fromkeys((f"fake_quantize_per_{part}_affine_cachemask" for part in ("tensor", "channel")),
+                    lambda x, *_: (_like(x), torch.empty_like(x, dtype=torch.bool))),
+}  # fmt: skip
+
+
 def _always(answer: Any) -> Callable[..., Any]:
     """A function of this answer; a mock would keep what it was called with, and its memory."""
     return lambda *_, **__: answer
@@ -490,6 +511,8 @@ def _rules(autocast: Autocast) -> tuple[Any, ...]:
     library.m.impl("_cudnn_rnn", "Meta", _cudnn_rnn, False)
     library.m.impl("_cudnn_rnn_backward", "Meta", _cudnn_rnn_backward, False)
     library.m.impl("_thnn_fused_gru_cell_backward", "Meta", gru_gates_backward, False)
+    for name, shapes in _SHAPES.items():
+        library.m.impl(name, "Meta", shapes, False)
     if hasattr(torch.ops.aten, "_fused_rms_norm"):  # torch 2.9 and later, on CUDA
         library.m.impl("_fused_rms_norm", "Meta", _rms_norm, False)
         library.m.impl("_fused_rms_norm_backward", "Meta", _rms_norm_backward, False)

@@ -99,6 +99,7 @@ class Call:
     pointwise: bool = False  # Whether torch tags it as pointwise
     phase: Phase = "forward"
     tf32: bool = False
+    searched: bool = True  # Whether cuDNN tries its algorithms for a convolution, else it goes by heuristics
 
     @property
     def ins(self) -> tuple[Value, ...]:
@@ -358,7 +359,8 @@ def _joined_whole(tape: Tape) -> tuple[Node, ...]:
         after = {j for value in values for j in links.readers[value]}
         simple = node.role == "map" and node.phase == "forward" and "dropout" not in node.name
         simple = simple and node.name != _CAT and not any(tape.storage[value] in lasting for value in values)
-        if simple and after and all(j in gone or tape.nodes[j].name == _CAT for j in after):
+        cats = {j for j in after if tape.nodes[j].name == _CAT and not _many(tape.nodes[j])}
+        if simple and after and after <= gone | cats:
             gone.add(i)
             parts |= dict.fromkeys(values, i)
     made, counted = list[Node](), set[int]()
@@ -425,7 +427,16 @@ def _inlined(tape: Tape) -> tuple[Node, ...]:
 
 
 def _mergeable(node: Node) -> bool:
-    return node.role != "opaque" and node.phase != "optimiser"
+    return node.role != "opaque" and node.phase != "optimiser" and not _many(node)
+
+
+# Parts up to which one kernel puts them together; of more each has its own
+# (torch/_inductor/lowering.py, `MAX_COMPLEX_POINTWISE_CAT`).
+_PARTS = 8
+
+
+def _many(node: Node) -> bool:
+    return node.name in (_CAT, "aten.stack") and len(node.reads) > _PARTS
 
 
 def _keys(nodes: tuple[Node, ...], links: _Links) -> list[Key]:

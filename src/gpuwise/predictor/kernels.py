@@ -7,12 +7,14 @@ Kernels of one kind and format form a group, which is timed as a whole; convolut
 Fused attention, where groups of warps feed the matrix units, is tiles of queries that meet key after key. A
 unit takes 128 queries of one head, also where there are fewer, and multiplies and exponentiates in turn:
 
-    one tile   (keys + 150) x 128 x (4 x width / rate + exponentials / 16 a clock)
+    one tile   (keys + 93) x 128 x (4 x width / rate + exponentials / 16 a clock)
     a kernel   its tiles, dealt to the units in whole waves
 
-so that decoding, which has few tiles and splits none, waits for the longest. 16 exponentials a clock and unit
-are stated (NVIDIA, "CUDA C++ programming guide"); the 150 keys in whose time a tile starts and ends, and what
-dropout adds, were set on profiles of the project's own H200; public tables show the same fall.
+so that decoding, which has few tiles and splits none, waits for the longest. Backward has tiles of 64 keys
+that meet query after query, two of them at a time, and adds the gradient of the queries in fp32. 16
+exponentials a clock and unit are stated (NVIDIA, "CUDA C++ programming guide"); the 93 keys and 220 queries
+in whose time a tile starts and ends were set on 87 and 54 profiled kernels of H200s and H100s, what dropout
+adds on the project's own H200.
 
 Each kernel has a class, of which was measured on one card how it departs from physics that every card shares:
 
@@ -202,6 +204,8 @@ def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
         # What is read from scattered places is cached, what is added to them is serialised; an order is made
         # in many passes, a sum in one.
         if kernel.kind == "gather":
+            if _row_taken(kernel):
+                parts = ["embedding"]
             parts.insert(0, "put" if any(word in parts[0] for word in PUTS) else "taken")
         elif kernel.kind == "reduction" and parts[-1] == "across" and kernel.dtype in HALF:
             parts = ["across"]  # one by one, whatever is made of them
@@ -251,12 +255,14 @@ def _convolution(kernel: Kernel, *, compiled: bool) -> list[str]:
     elif image_high == image_wide == 1:
         what = ["pixel"]  # as in squeeze and excitation: a product with as many rows as images
     elif channels % ALIGNED or outputs % ALIGNED:
-        what = ["odd"]
+        what, inner = ["odd"], [] if special else ["point" if window == 1 else "window"]
     else:
         what = ["point" if window == 1 else "window"]
-    # cuDNN has Winograd's method, of fewer multiplications, for fp32 images of channels first.
+    # cuDNN has Winograd's method, of fewer multiplications, for fp32 images of channels first; forward its
+    # heuristics do not take it (profiles of four networks), a search among its algorithms does.
     layout = "nchw" if channels_first(kernel.name, compiled=compiled) else "nhwc"
     fewer = what == ["window"] and (layout, kernel.dtype) == ("nchw", "fp32") and not special
+    fewer = fewer and UNSEARCHED[1:] not in suffixes
     method = ["winograd"] if fewer and (high, wide, stride) == (3, 3, 1) else []
     return [" ".join((*what, *special)), *inner, direction, f"{layout} {_width(kernel)}", *method]
 
@@ -344,13 +350,15 @@ def of_kernels(kernels: Sequence[Kernel], *, compiled: bool) -> Classes:
 ENGINES = frozenset({"wgmma", "tcgen05"})
 # Operators that are one such kernel there.
 FUSED = ("_flash_attention", "_cudnn_attention")
-# Of a tile; keys and the width of a head are filled up.
-_QUERIES, _KEYS, _WIDTH = 128.0, 128.0, 64.0
+# Of what a unit takes at a time and of what that meets, forward and backward; widths of heads are filled up.
+_TAKEN, _BACKWARD_TILES, _MET, _WIDTH = 128.0, 2.0, (128.0, 64.0), 64.0
 # Numbers of a head that cuDNN loads at once (aten/src/ATen/native/transformers/cuda/sdp_utils.cpp): heads of
 # other widths torch fills up for the kernels by single warps.
 _LOADED = 8
-# Keys in whose time a tile starts and ends.
-_EDGES = 150.0
+# Keys, backward queries, in whose time a tile starts and ends.
+_EDGES = (93.0, 220.0)
+# Bytes of an element of the queries' gradient that is set to zero, added to and narrowed.
+_SUMMED = 12.0
 # A clock and unit.
 _EXPONENTIALS = 16.0
 _BACKWARD_PASS = 2.5
@@ -378,14 +386,17 @@ def tiles(kernels: Sequence[Kernel], shapes: Array) -> Tiles:
     backward, causal, dropped = (
         np.array([word in name for name in names]) for word in ("_backward", CAUSAL, DROPOUT)
     )
-    blocks = np.ceil(keys / _KEYS) * _KEYS
-    met = np.where(causal, (blocks + _KEYS) / 2.0, blocks) + _EDGES
-    pairs = _QUERIES * met * np.where(backward, _BACKWARD_PASS, 1.0)
+    taken, along = np.where(backward, (keys, queries), (queries, keys))
+    block, edges = (np.where(backward, back, ahead) for ahead, back in (_MET, _EDGES))
+    parts = np.where(backward, _BACKWARD_TILES, 1.0)
+    blocks = np.ceil(along / block) * block
+    met = np.where(causal, (blocks + block) / 2.0, blocks) + edges
+    pairs = _TAKEN * met * np.where(backward, _BACKWARD_PASS, 1.0)
     return Tiles(
         fused=np.array([any(word in name for word in FUSED) for name in names]) & (width % _LOADED == 0),
-        number=batch * heads * np.ceil(queries / _QUERIES),
+        number=batch * heads * np.ceil(taken * parts / _TAKEN) / parts,
         multiplied=4.0 * np.ceil(width / _WIDTH) * _WIDTH * pairs,
-        waited=pairs + dropped * _RANDOM * _QUERIES * met,
+        waited=pairs + dropped * _RANDOM * _TAKEN * met,
     )
 
 
@@ -411,7 +422,8 @@ _BACKWARD = 0.75
 # Queries, keys and width of a head that it computes whole; decoding has fewer queries.
 _BLOCK = (128.0, 64.0, 32.0)
 # Norms along rows, and rows taken by whole loads, have a block each; elements that its threads load at once.
-_ROW_NORMS, _ROWS_TAKEN, _ROW = ("layer_norm", "rms_norm"), ("aten.embedding", "aten.index_select"), 512.0
+_ROW_NORMS, _ROW = ("layer_norm", "rms_norm"), 512.0
+_ROWS_TAKEN = ("aten.embedding", "aten.index_select", "aten.index:rows")
 # Places of the result that keep one unit busy in interpolation: a thread each, which waits some 600 clocks
 # for the memory at every image and channel. Set on one operator and one network's dev profile of the H200.
 _PLACES = 1500.0
@@ -419,6 +431,8 @@ _PLACES = 1500.0
 _BYTES: Mapping[str, float] = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0}
 # How names of convolutions end whose tensors are in that order.
 CHANNELS_FIRST = ":nchw"
+# How names of convolutions end whose algorithm was not searched for.
+UNSEARCHED = ":heuristic"
 # How names of kernels end that add rows by indices.
 SORTED = ":sorted"
 
@@ -453,7 +467,6 @@ class Group:
     dtype: str
     at: Places  # Where they stand in the step
     flop: Array
-    moved: Array
     products: Products | None = None  # What a matmul or a convolution multiplies
     tiles: Tiles | None = None  # Of attention in 16 bits, where groups of warps compute it
 
@@ -485,7 +498,7 @@ def of_trace(trace: Trace) -> Kernels:
 
 def arrays(kernels: Sequence[Kernel], *, compiled: bool = False) -> Kernels:
     """The kernels as arrays, in their order."""
-    moved = np.array([kernel.bytes_read + kernel.bytes_written for kernel in kernels], dtype=float)
+    moved = np.array([_moved(kernel) for kernel in kernels], dtype=float)
     heavy = np.array([kernel.kind in _SHAPES for kernel in kernels], dtype=bool)
     formats = grouped((k.dtype, i) for i, k in enumerate(kernels) if k.kind in _SHAPES)
     keys = ((k.kind, k.dtype) if len(k.shape) == _SHAPES.get(k.kind) else ("", "") for k in kernels)
@@ -516,7 +529,6 @@ def arrays(kernels: Sequence[Kernel], *, compiled: bool = False) -> Kernels:
 
 def _group(kind: str, dtype: str, at: Places, kernels: Sequence[Kernel]) -> Group:
     flop = np.array([kernel.flop for kernel in kernels])
-    moved = np.array([kernel.bytes_read + kernel.bytes_written for kernel in kernels])
     shapes = np.array([kernel.shape for kernel in kernels], dtype=float) if kind else None
     products, parts = None, None
     if kind == "attention" and shapes is not None:
@@ -537,7 +549,14 @@ def _group(kind: str, dtype: str, at: Places, kernels: Sequence[Kernel]) -> Grou
         m, n, k = images * rows * columns, outputs / groups, channels / groups * high * wide
         size = np.full_like(m, 4.0 if dtype in ("fp32", "tf32") else 2.0)
         products = Products(b=groups, m=m, n=n, k=k, size=size / np.maximum(high * wide, 1.0), out=size)
-    return Group(kind=kind, dtype=dtype, at=at, flop=flop, moved=moved, products=products, tiles=parts)
+    return Group(kind=kind, dtype=dtype, at=at, flop=flop, products=products, tiles=parts)
+
+
+def _moved(kernel: Kernel) -> float:
+    """Bytes read and written, and those of sums beside operands and results."""
+    own = kernel.bytes_read + kernel.bytes_written
+    summed = kernel.phase == "backward" and any(name in kernel.name for name in FUSED)
+    return own + (_SUMMED * math.prod(kernel.shape[:3]) * kernel.shape[4] if summed else 0.0)
 
 
 def _handled(kernel: Kernel) -> float:
@@ -554,12 +573,21 @@ def _handled(kernel: Kernel) -> float:
     # The tensors of an optimiser are those of all its launches.
     launches = kernel.count if kernel.kind == "optimiser" else 1
     elements = max(math.prod(kernel.shape) / launches, 0.0 if "_pool" in kernel.name else moved / 3.0)
-    rows = any(name in kernel.name for name in _ROW_NORMS) or (
-        kernel.name in _ROWS_TAKEN and kernel.shape[-1] * _BYTES.get(kernel.dtype, 8.0) % 16 == 0
-    )
-    if rows and kernel.shape:
-        return elements * max(1.0, _ROW / kernel.shape[-1])
-    return elements
+    if kernel.name.startswith("aten.index_add"):  # all rows that are added, however few they become
+        before = 0.0 if kernel.name.endswith("_") else math.prod(kernel.shape)
+        elements = kernel.bytes_read / _BYTES.get(kernel.dtype, 8.0) - before
+    normal = any(name in kernel.name for name in _ROW_NORMS) and kernel.shape
+    row = kernel.shape[-1] if normal else _row_taken(kernel)
+    return elements * max(1.0, _ROW / row) if row else elements
+
+
+def _row_taken(kernel: Kernel) -> int:
+    """Elements of the rows that are taken from a table if they are whole loads (IndexKernel.cu,
+    `vectorized_gather_kernel`), else none. Those of an embedding lie along the last dimension."""
+    if kernel.name not in _ROWS_TAKEN or not kernel.shape:
+        return 0
+    row = math.prod(kernel.shape[-1:] if kernel.name == _ROWS_TAKEN[0] else kernel.shape[1:])
+    return row if row * _BYTES.get(kernel.dtype, 8.0) % 16 == 0 else 0
 
 
 def convolves(kernel: Kernel) -> bool:
@@ -590,6 +618,8 @@ def _blocks(kernel: Kernel) -> float:
     cubic = kernel.name.startswith("aten.upsample_bicubic2d")  # whose kernel knows one order alone
     if (cubic or ("upsample_bi" in kernel.name and first)) and "_backward" not in kernel.name:
         return kernel.shape[-1] * kernel.shape[-2] / _PLACES
+    if "group_norm:statistics" in kernel.name:  # a block for each group of each image (group_norm_kernel.cu)
+        return kernel.bytes_written / _BYTES.get(kernel.dtype, 8.0) / 2.0  # means and deviations
     if kernel.name.endswith(SORTED):
         return max(1.0, kernel.bytes_written / _BYTES.get(kernel.dtype, 8.0) / _PLACES)
     return np.inf

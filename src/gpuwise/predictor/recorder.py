@@ -353,6 +353,7 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         call = Call(
             name=operator.name, args=call_args, kwargs=call_kwargs, outs=outs, inplace=before,
             pointwise=operator.pointwise, phase=phase, tf32=tf32_allowed(operator.name),
+            searched=torch.backends.cudnn.benchmark,
         )  # fmt: skip
         self._append(call)
         return result
