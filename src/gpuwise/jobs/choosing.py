@@ -330,7 +330,7 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
         need, acquire="rent", sets=(), only=need.hired, hired=(), budget_usd=None, power_w=None, slots=None,
         gpus=(1, need.gpus[1] if not need.hired else needs.MOST_TOGETHER),
     )  # fmt: skip
-    rent, where = rents[0] if rents else None, ""
+    rent, where, place = rents[0] if rents else None, "", need.region
     named = need.hired or (names_of(need) if len(names_of(need)) <= FEW else ())
     places, hosts = (need.region, *prices.around(need.region)), (need.community, need.community is not False)
     # What was named, there or in a larger area; then any GPU, of private hosts too unless these are ruled out
@@ -338,8 +338,8 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     asked += [replace(any_rent, region=place, community=host) for place in places for host in hosts]
     for each in dict.fromkeys(asked) if rent is None else ():
         if rent := _first_of(market, each):
-            away = each.region != need.region
-            where = verdicts.from_elsewhere(need.region, each.region, bool(each.only)) * away
+            place = each.region
+            where = verdicts.from_elsewhere(need.region, place, bool(each.only)) * (place != need.region)
             break
     if rent is None:
         return choice
@@ -361,7 +361,7 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     options = [*choice.options, *more]
     if not better.stale and (buys or options[0] not in rents):
         options.sort(key=lambda option: option is not better)
-    made = _in_order(choice, options)
+    made = _in_order(replace(choice, need=replace(need, region=place)), options)
     answer = choice.answer if several else made.answer  # Of several machines all is said already
     return replace(made, answer=f"{where}{said} {answer}")
 
@@ -531,7 +531,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if need.upgrade:
         if needs.REPLACED in need.notes and not need.faster:
             yield noted(f"nothing within the limits is {fit.UPGRADE:g} times as fast", faster=fit.SLIGHTLY)
-        note = "nothing within the limits is enough faster than what you have"
+        note = "nothing within the limits with as much memory is enough faster than what you have"
         yield noted(note, upgrade=False, keep=True)
     one, homely = need.gpus == (1, 1), need.at_home and need.gpus == (1, needs.MOST_AT_HOME)
     if homely or (one and (need.at_home or (need.users > 1 and need.task))):
@@ -626,7 +626,8 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
         said.append(speeds.memory_needed(need).rstrip("."))
     if other := _another(market, need, error.code):
         data["instead"] = other
-        instead = phrases.offered_as(other.options[0])
+        first = other.options[0]
+        instead = phrases.offered_as(first) + f" ({phrases.dated(first)})" * bool(first.price_usd)
         if error.code != "limits":
             said.append(f"{instead} would do")
         elif names_of(need):  # To give up what was named is a way like any other

@@ -58,7 +58,9 @@ def limits(need: Need) -> Iterator[str]:
         (" or ".join(need.sold), "{} prices"),
         (bill and bill.usd and f"{bill.of} at {phrases.sum_of(need, bill.usd)}{of_bill}", "{}"),
         (" and ".join(phrases.counted(*each) for each in Counter(need.have).items()), "you have {}"),
-        (need.region, "in {}"), (", ".join(need.providers), "of {}"), (", ".join(need.avoid), "not of {}"),
+        (need.region if need.acquire != "own" else "", "rented in {}, where a source states it"),
+        (need.region if need.acquire != "rent" else "", "prices to buy are of the US, not of {}"),
+        (", ".join(need.providers), "of {}"), (", ".join(need.avoid), "not of {}"),
         (need.quiet and fit.QUIET, "{}"), (need.at_home, "at home"),
         (need.egress_gb, f"{{:,.0f}} GB sent out{often(need) or ' in all'}"),
         (kwh != usual.electricity_usd_per_kwh and kwh, "${:.3g} a kWh"),
@@ -214,6 +216,7 @@ def _unpriced(found: Recommendation) -> str:
     if last:
         seen = f"last seen at about {phrases.sum_of(need, last)}{each} in {first.seen_on[:7]}"
         whole = phrases.last_outlay(need, first)
+        seen += f" at {first.provider}" * bool(first.provider)
         seen += f", {usd(whole)} with a machine" * (whole > last * first.count)
         seen += f", {usd(whole * need.users)} in all for {need.users}" * (need.users > 1)
     best = "fastest" if need.budget_usd or not last else "most work for the money"
@@ -342,6 +345,7 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     value, low, high = (brief(getattr(shown, end)) for end in ("value", "low", "high"))
     again = f", {RECOMPUTES.detail}" * (RECOMPUTES.detail in first.why)
     of = " times that" if first.parts else f" {found.item}s/s"
+    again += ", where loading of data keeps up" * (need.mode == "train" and found.item == "image")
     said.append(f"speed: {value} ({low} to {high}){of} within 80 %, {known}{again}")
     if first.memory_spare is not None and not need.task:  # Said with its format there
         free = percent(max(0.0, first.memory_spare), 0)
@@ -365,6 +369,8 @@ def _lead(found: Recommendation) -> Iterator[str]:
     elif need.goal in names:
         field = {"energy": "energy_j_per_item", "power": "power_w"}[need.goal]
         dearer = (getattr(second, field) or 0.0) / (getattr(first, field) or 1.0)
+    if need.goal == "speed" and second.throughput.value > priced.EQUAL * first.throughput.value:
+        return  # Another rule than its speed put it first
     if need.goal == "speed":
         slower = percent(second.throughput.value / first.throughput.value, 0)
         most = "the most that the limits allow, or nearly: the next GPU does"
@@ -391,7 +397,7 @@ def _lead(found: Recommendation) -> Iterator[str]:
 def setup(need: Need, bought: Option) -> str:
     """What buying takes beside the card, and what is left of it."""
     spec, a = catalog.get(bought.gpu_id), need.assumptions
-    host, _, _ = host_of(bought.gpu_id, bought.count)
+    host, host_w = host_of(bought.gpu_id, bought.count)[0], phrases.drawn_w(need, bought)[1]
     _, energy = phrases.electricity(need, bought)
     slots = spec.number("slots")
     left = usd(bought.outlay_usd * (1 - a.depreciation) ** a.years)
@@ -403,7 +409,8 @@ def setup(need: Need, bought: Option) -> str:
         f"{slots * bought.count:g} slot{'s' * (slots * bought.count != 1)}" if slots else "",
         cooled(spec, served=bought.host_usd > 0 and "server" in host),
         "no CUDA after 12" if old else "",
-        f"{usd(energy)} of electricity a month ({usd(12 * energy)} a year)" if bought.power_w else "",
+        f"{usd(energy)} of electricity a month ({usd(12 * energy)} a year), with {host_w:g} W of the host and "
+        f"cooling x{a.cooling:g}" if bought.power_w else "",
         f"worth {left} after {a.owned_for}",
     ]  # fmt: skip
     return "; ".join(part for part in parts if part)

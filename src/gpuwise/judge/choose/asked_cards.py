@@ -95,14 +95,13 @@ class Cards(Words):
                 usual = _of_laptop(usual)
             owner = re.compile(P.owner).search(before, self.places[-1][3] if self.places else 0)
             also = owned >= 0 and re.fullmatch(rf" ?(?:and|plus|\+|&) (?:{P.count}\s*x? ?)?", before[owned:])
-            if owner and (
-                (owner[2] and self.said(P.replaceable)) or re.search(r"\brented (?:\S+ )?$", before)
-            ):
+            hires = re.search(rf"\brent(?:ed|ing)? (?:{P.count} ?x? ?)?$", before)
+            if owner and ((owner[2] and self.said(P.replaceable)) or hires):
                 owner = None  # Whether one is as good as the other, and what is hired
             if owner and re.match(rf"{P.hired_behind}| (?:at|from|on|with) (?:{sellers()})\b", after):
                 owner, self.hired = None, True
             behind_it = after[behind.end() if behind else 0 :]
-            kept = re.match(P.kept_behind, behind_it)
+            kept = None if hires else re.match(P.kept_behind, behind_it)
             in_it = said or re.search(P.in_machine, before)
             kept = kept or (in_it and re.match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
             kept_there = re.search(P.idle, before) or re.search(P.inside_mine, before)

@@ -73,7 +73,8 @@ def recommend(
         # Where the largest is too small, none fits.
         largest = max(asked, key=lambda s: sizes[s.gpu_id] * s.gpus).refusal
         if "does not fit" in largest:
-            raise fit.too_large(need, largest)
+            each = (s.refusal for s in asked if (s.gpu_id, s.gpus) in need.sets)  # Of all that are named
+            raise fit.too_large(need, "; ".join(dict.fromkeys((largest, *each))))
         raise NoDataError(f"no GPU has a speed: {largest}", hint="measure it", code="bench")
     found = fit.limits(need, them, speeds)
     ok, apart = fit.kept(found, len(them)), priced.machines_of(them)

@@ -514,15 +514,18 @@ def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
     age = need.assumptions.max_age_days
     parts = (
         "no price", what, f"of {', '.join(need.providers)}" if need.providers else "",
-        f"in {need.region}" if need.region else "",
-        f"seen within {age} days" if age is not None else "", "is known for this number of GPUs",
+        f"in {need.region}" if need.region and need.acquire != "own" else "",
+        f"seen within {age} days" if age is not None else "", "is known",
     )  # fmt: skip
     return " ".join(part for part in parts if part)
 
 
 def no_fresh_price(need: Need, gpu: str, offers: Sequence[Offer]) -> str:
     """`no_price` of a GPU that was named, with what was last asked for it, though too long ago."""
-    return no_price(need, gpu, offers) + last_price(need, gpu, offers)
+    least, most = need.gpus
+    of_others = any(gpu in o.gpu_ids and not least <= o.count <= most for o in offers if o.per_hour)
+    number = f" for {least if least == most else f'{least} to {most}'} of it" * of_others
+    return no_price(need, gpu, offers) + number + last_price(need, gpu, offers)
 
 
 def last_price(need: Need, gpu: str, offers: Sequence[Offer]) -> str:
@@ -770,9 +773,11 @@ def use(name: str, need: Need, own: Record, offers: Sequence[Offer], today: date
         return Use(preset=name, title=preset.title, verdict=verdict, reason=reason, item=item)
     them = candidates(need, [own], offers, today=today)
     works = ", ".join(part for part, _ in need.workloads)
+    # What is bound by memory runs in any format of 16 bits; on Volta and older that is FP16.
+    in_16 = "fp16" * (own.question.precision == Precision.BF16 and spec.text("matrix_bf16") == "False")
     return Use(
         preset=name, title=preset.title, verdict=verdict, reason=lacks, item=item,
-        example=f"{works} {need.mode} {own.question.precision or need.precision}",
+        example=f"{works} {need.mode} {in_16 or own.question.precision or need.precision}",
         throughput=own.throughput, basis=own.basis,
         cost_per_item_usd=min((float(cost) for cost in them.per_item if cost > 0), default=None),
     )  # fmt: skip

@@ -63,7 +63,10 @@ def begun(text: str) -> str:
 
 
 def dated(option: Option) -> str:
-    return option.price_source if option.price_source in (PAID, STATED) else f"price of {option.seen_on}"
+    """When and, of a purchase, where a price was seen; or that it is the user's own."""
+    where = f" at {option.provider}" * bool(option.provider and option.way not in RENTS)
+    own = option.price_source in (PAID, STATED)
+    return option.price_source if own else f"price of {option.seen_on}{where}"
 
 
 def what_it_does(need: Need, first: Option, item: str) -> str:
@@ -180,13 +183,13 @@ def fed_by(need: Need, option: Option) -> str:
     """The supply to buy; of one that is there and less than makers advise, the limit of each card's watts."""
     board_w, host_w = option.power_w or 0.0, host_of(option.gpu_id, option.count)[2]
     supply = fit.supply_w(board_w)
+    if board_w <= USUAL.slot_w * option.count and catalog.get(option.gpu_id).text("form") == "pcie":
+        return f"a PCIe slot gives {USUAL.slot_w:g} W{' each' * (option.count > 1)}, so no power plug is needed"
     there = next((float(n.split()[3]) for n in need.notes if n.startswith(fit.SUPPLIED[:11])), inf)
     if there < (supply or inf):
         each = (there / fit.SUPPLY - fit.HOST_PEAK_W) / option.count
         advised = f"makers advise a supply of {f'{supply} W' if supply else 'more'}"
-        limit = f": with {there:g} W, limit each card to {each:.0f} W"
-        # Cards that a slot feeds have no lower limit.
-        return advised + (limit if each >= USUAL.slot_w else "")
+        return advised + f": with {there:g} W, limit each card to {each:.0f} W" * (each >= USUAL.slot_w)
     return f"a power supply of {supply} W" if supply else f"{(board_w + host_w) / 1000:.2g} kW with its host"
 
 

@@ -225,6 +225,7 @@ def _plan(need: Need, weights: Precision, **more: Any) -> Plan:
     from gpuwise.predictor.fit import Plan
 
     task = need.task or "infer"
+    more = {"optimiser": "adamw32"} | more if task == "full" else more  # Mixed precision, as most train
     return Plan(
         model=llms.find(need.workloads[0][0]), task=task, weights=weights,
         context=settled_context(need), checkpoint=need.mode == "train", **more,
@@ -616,8 +617,11 @@ def recipes(need: Need, gpu: str, count: int) -> str:
     said = []
     for task in TASKS[1:]:
         way = replace(need, task=task, mode="train")
-        found = fit(_plan(way, FORMATS[task], gpus=count, chunked=True), gpu)
-        said.append(f"{task} {gibibytes(found.needed_bytes)}" + " (too much)" * (not found.fits))
+        plan = _plan(way, FORMATS[task], gpus=count, chunked=True)
+        found, less = fit(plan, gpu), fit(replace(plan, optimiser="adamw"), gpu)
+        in_16 = f"{'too much; ' * (not found.fits)}{gibibytes(less.needed_bytes)} with all of it in 16 bits"
+        note = in_16 if task == "full" else "too much" * (not found.fits)
+        said.append(f"{task} {gibibytes(found.needed_bytes)}" + f" ({note})" * bool(note))
     room = gibibytes(catalog.get(gpu).memory_bytes or 0.0)
     of = f"each of {count} x" if count > 1 else "one"
     return f"On {of} {gpu} with {room}: {', '.join(said)}"
