@@ -713,8 +713,13 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     kinds = [kind for kind in decide.EXCLUDED if getattr(asked, kind) and getattr(need, kind)]
     each = firsts((option.way, option) for option in choice.options)
     lacking = [kind for kind in kinds if kind not in each]
-    if lacking and need.acquire != "own":
-        advice.append(f"left out: {', '.join(lacking)} rent: no such price is known that keeps the limits")
+    for kind in lacking if need.acquire != "own" else ():
+        free = replace(need, acquire="rent", most_commitment_h=None, budget_usd=None)
+        older = market.best_or_none(replace(free, assumptions=replace(need.assumptions, max_age_days=None)))
+        last = next((o for o in (older.options if older else ()) if o.way == kind), None)
+        term = f" for {last.committed_h / needs.HOURS_PER_YEAR:.2g} years" if last and last.committed_h else ""
+        known = f"; known: {phrases.offered_as(last)}{term}, {phrases.dated(last)}" if last else ""
+        advice.append(f"left out: {kind} rent: no such price is known that keeps the limits{known}")
     least = choice.options[0].cost_per_item_usd
     for way in kinds if choice.options[0].way in {*RENTS} - {*kinds} else ():
         if way in each and not need.spans and (more := phrases.times(each[way].cost_per_item_usd, least)):

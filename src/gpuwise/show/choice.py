@@ -220,10 +220,11 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
         # Two GPUs have the same reason where only their names in it differ.
         left = found.rejected.items()
         reasons = (why.code or why.detail.replace(gpu, "").split(":")[0] for gpu, why in left)
-        kinds = "; ".join(f"{count} x {kind.strip()}" for kind, count in Counter(reasons).most_common(4))
+        kinds = "; ".join(f"{count} x {' '.join(kind.split())}" for kind, count in Counter(reasons).most_common(4))
         number = len(found.rejected)
         lines.append(f"{number} {'GPU is' if number == 1 else 'GPUs are'} left out ({kinds})")
-    if any(o.outlay_usd for o in shown) or why or found.need.assumptions != Assumptions():
+    stated = found.need.acquire != "rent" and found.need.assumptions != Assumptions()
+    if any(o.outlay_usd for o in shown) or why or stated:
         lines.append(assumed(found.need.assumptions, service=found.need.period_s is not None))
     if not why:
         return lines

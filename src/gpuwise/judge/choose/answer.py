@@ -55,7 +55,7 @@ def limits(need: Need) -> Iterator[str]:
         (need.deadline_s and seconds(need.deadline_s), "done within {}"), (need.total_gb, "{:g} GB in all"),
         (need.power_w, "{:.0f} W for GPUs"), (need.outlet_w, "{:.0f} W from the wall"),
         (need.slots, f"{{:g}} slot{'s' * (need.slots != 1)}"), (need.form, "{}"),
-        (" or ".join(need.sold), "{} prices"),
+        (need.sold and need.sold[0], "{} prices"),
         (bill and bill.usd and f"{bill.of} at {phrases.sum_of(need, bill.usd)}{of_bill}", "{}"),
         (" and ".join(phrases.counted(*each) for each in Counter(need.have).items()), "you have {}"),
         (need.region if need.acquire != "own" else "", "rented in {}, where a source states it"),
@@ -78,6 +78,8 @@ def taken_as_asked(need: Need, item: str, *work: str) -> str:
     answers = item == "token" and need.mode == "infer" and not (need.reads or need.title)
     of = (often(need) if need.period_s else "") + " written, prompts not counted" * answers
     amount = [f"{brief(need.items)} {item}s{of}"] if need.items else []
+    if need.items and need.period_s:
+        amount.append(f"{phrases.rate_of(need.items / need.period_s, item)} in the mean")
     taken = "; ".join(dict.fromkeys((*work, *amount, *limits(need), *need.notes)))
     return f"Taken as asked: {taken}" if taken else ""
 
@@ -127,6 +129,10 @@ def owned(
             instead = "" if options[0].speedup else _by_sheet(gpu, options[0].gpu_id)
             if need.task not in ("", "infer") and "does not fit" in why:
                 instead = f". {recipes(need, gpu, number)}"
+            done = next((s for s in speeds if (s.gpu_id, s.gpus) == (gpu, number) and s.throughput), None)
+            if done and done.throughput and need.task:
+                rate = phrases.rate_of(done.throughput.value, done.item)
+                why += f", at {rate} with weights in {done.question.precision}"
             yield f"{short_name(gpu)} that you have is left out: {why}{instead}"
     shown = {(o.gpu_id, o.count) for o in options}
     for gpu, number in need.sets:
@@ -223,7 +229,7 @@ def _unpriced(found: Recommendation) -> str:
     best = "slowest, so likely the cheapest," if need.thrifty and not last else best
     best = f"the {'cheapest' if last and need.goal == 'price' else best} of {len(found.options)}"
     best = best if len(found.options) > 1 else "all that keeps the limits"
-    kind, days = f"{' or '.join(need.sold)} price".strip(), need.assumptions.max_age_days
+    kind, days = " ".join((*need.sold[:1], "price")), need.assumptions.max_age_days
     none = f"No {kind} of the last {days:g} days is known of these. " if last and days else ""
     return f"{none}{_got(need, first, 'Take').rstrip(',')}, {seen}, {best}"
 
@@ -398,14 +404,14 @@ def setup(need: Need, bought: Option) -> str:
     """What buying takes beside the card, and what is left of it."""
     spec, a = catalog.get(bought.gpu_id), need.assumptions
     host, host_w = host_of(bought.gpu_id, bought.count)[0], phrases.drawn_w(need, bought)[1]
-    _, energy = phrases.electricity(need, bought)
+    energy, each = phrases.electricity(need, bought)[1] * need.users, " each" * (need.users > 1)
     slots = spec.number("slots")
     left = usd(bought.outlay_usd * (1 - a.depreciation) ** a.years)
     old = float(spec.text("compute_capability") or OLDEST) < OLDEST
     parts = [
         f"{phrases.sum_of(need, bought.outlay_usd)} in all, "
         + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
-        f"{bought.power_w:g} W: {phrases.fed_by(need, bought)}" if bought.power_w else "",
+        f"{bought.power_w:g} W{each}: {phrases.fed_by(need, bought)}" if bought.power_w else "",
         f"{slots * bought.count:g} slot{'s' * (slots * bought.count != 1)}" if slots else "",
         cooled(spec, served=bought.host_usd > 0 and "server" in host),
         "no CUDA after 12" if old else "",

@@ -382,8 +382,8 @@ def too_large(need: Need, refusal: str) -> GpuwiseError:
     model = llms.find(need.workloads[0][0])
     size = f"{model.parameters / 1e9:,.0f} G weights takes {FULL_BYTES * model.parameters / 1e12:.2g} TB"
     problem = (
-        f"to train all {size} for weights, gradients and optimiser, more than one machine of {need.gpus[1]} "
-        f"GPUs has ({refusal})"
+        f"to train all {size} for weights, gradients and optimiser, more than {need.gpus[1]} such GPUs have "
+        f"({refusal})"
     )
     hint = "adapters instead (--mode qlora), a smaller model, or a cluster of machines"
     return NoDataError(problem, hint=hint, code="too-large")
@@ -510,7 +510,7 @@ def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
     if need.acquire == "own" and form in COMPUTERS:
         return "sold only inside a computer, and no price of one is known"
     what = {"own": "to buy", "rent": "to rent", "both": ""}[need.acquire]
-    what = f"{what} {' or '.join(need.sold)}".strip()
+    what = " ".join((what, *need.sold[:1])).strip()
     age = need.assumptions.max_age_days
     parts = (
         "no price", what, f"of {', '.join(need.providers)}" if need.providers else "",

@@ -503,8 +503,8 @@ def settled(need: Need) -> Need:
         said.append(f"contexts of {context:,} tokens")
         if need.task == "infer" and not need.reads:
             first = need.first_token_s is not None or need.latency_kind == "TTFT"
-            of_first = f"; the first one is behind a prompt of {context:,}" * first
-            said.append(f"speeds are of tokens written, without the time to read prompts{of_first}")
+            said += [f"the first token: of a prompt of {context:,}, with no other before it"] * first
+            said += ["speeds are of tokens written, without the time to read prompts"] * (need.items is None)
         if need.task == "infer" and need.items is None:
             # People who use one machine together, or who have it at home.
             together = need.concurrent or (need.users if need.users > 1 else int(need.acquire == "own"))

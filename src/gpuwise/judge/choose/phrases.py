@@ -136,7 +136,8 @@ def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
         return f"{sum_of(need, hours * hourly, a_month)} pays for {hours:,.0f} h: {done(hours)}"
     if need.hire_h and not first.outlay_usd:
         return f"{usd(hourly * need.hire_h)} for {need.hire_h:,.0f} h, {done(need.hire_h)}"
-    said = [rate, f"{usd(hourly)} an hour of use"] if first.outlay_usd or need.concurrent else [rate]
+    of_all = f" of all {need.users}" * (need.users > 1)
+    said = [rate, f"{usd(hourly)} an hour of use{of_all}"] if first.outlay_usd or need.concurrent else [rate]
     if need.concurrent > 1 and need.task and hourly:
         said.append(f"{usd(hourly / first.throughput.value / 3600 * 1e6)} for a million {item}s at that load")
     if need.concurrent or a_month or week != Assumptions().hours_per_week:
@@ -158,8 +159,15 @@ def weekly_use(hours_per_week: float) -> str:
 
 def memory_filled(need: Need, option: Option) -> str:
     """How much of each GPU's memory the work takes: `19.8 of 24 GiB`."""
-    size = memory_of(need, catalog.get(option.gpu_id)) or 0.0
-    return f"{size * (1 - max(0.0, option.memory_spare or 0.0)) / 2**30:.3g} of {size / 2**30:.4g} GiB"
+    spec = catalog.get(option.gpu_id)
+    size = memory_of(need, spec) or 0.0
+    taken = size * (1 - max(0.0, option.memory_spare or 0.0)) / 2**30
+    if spec.memory_varies and not need.memory_gb:
+        from gpuwise.predictor.fit import USABLE_SHARED  # of language models alone
+
+        least = next((each for each in USUAL.shared_gb if USABLE_SHARED * each >= taken), size / 2**30)
+        return f"{taken:.3g} GiB, so of those with {least:g} GB of memory or more"
+    return f"{taken:.3g} of {size / 2**30:.4g} GiB"
 
 
 def drawn_w(need: Need, option: Option) -> tuple[float, float]:
