@@ -691,7 +691,8 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
         if reason is not None and "does not fit" in reason.detail:
             number = dict(need.sets).get(gpu, need.gpus[1])
             detail = f"{reason.detail}; {speeds.shorter(need, gpu, number)}" if need.task else reason.detail
-            if need.task == "infer" and (least_n := speeds.fewest_to_hold(need, [gpu]) or 0) > number:
+            several = need.task == "infer" and (need.sets or need.gpus[1] > 1)
+            if several and (least_n := speeds.fewest_to_hold(need, [gpu]) or 0) > number:
                 detail += f"; {least_n} of them together hold it"
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
         elif reason is not None and reason.code != "budget" and gpu not in need.have:
@@ -713,13 +714,14 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     kinds = [kind for kind in decide.EXCLUDED if getattr(asked, kind) and getattr(need, kind)]
     each = firsts((option.way, option) for option in choice.options)
     lacking = [kind for kind in kinds if kind not in each]
-    for kind in lacking if need.acquire != "own" else ():
+    for lent in lacking if need.acquire != "own" else ():
         free = replace(need, acquire="rent", most_commitment_h=None, budget_usd=None)
         older = market.best_or_none(replace(free, assumptions=replace(need.assumptions, max_age_days=None)))
-        last = next((o for o in (older.options if older else ()) if o.way == kind), None)
-        term = f" for {last.committed_h / needs.HOURS_PER_YEAR:.2g} years" if last and last.committed_h else ""
+        last = next((o for o in (older.options if older else ()) if o.way == lent), None)
+        years = last.committed_h / needs.HOURS_PER_YEAR if last else 0.0
+        term = f" for {years:.2g} years" * bool(years)
         known = f"; known: {phrases.offered_as(last)}{term}, {phrases.dated(last)}" if last else ""
-        advice.append(f"left out: {kind} rent: no such price is known that keeps the limits{known}")
+        advice.append(f"left out: {lent} rent: no such price is known that keeps the limits{known}")
     least = choice.options[0].cost_per_item_usd
     for way in kinds if choice.options[0].way in {*RENTS} - {*kinds} else ():
         if way in each and not need.spans and (more := phrases.times(each[way].cost_per_item_usd, least)):
@@ -789,7 +791,7 @@ def _unranked(market: _Market, choice: Recommendation, asked: Need) -> Iterator[
         if other is None:
             continue
         option, first = other.options[0], choice.options[0]
-        if free and option.throughput.value < SLOW_COMPUTER * first.throughput.value:
+        if (free or len(group) > 1) and option.throughput.value < SLOW_COMPUTER * first.throughput.value:
             continue
         same = other.need.concurrent == need.concurrent
         ratio = significant(option.throughput.value / first.throughput.value)

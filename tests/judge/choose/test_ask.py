@@ -1312,7 +1312,7 @@ def test_a_supply_feeds_what_it_is_rated_for_and_makers_advice_is_a_caution() ->
     assert "limit" not in fed_by(replace(need, notes=()), two)
     small = asked("psu of 300 W, which card for llama 8b in 4 bit")
     one = replace(two, gpu_id="rtx-3050", count=1, power_w=75.0)
-    assert fed_by(small, one) == "a PCIe slot gives 75 W, so no power plug is needed"
+    assert fed_by(small, one) == "a PCIe slot gives a card 75 W, so no power plug is needed"
 
 
 def test_words_without_their_accents_are_whole_ones_that_english_lacks() -> None:

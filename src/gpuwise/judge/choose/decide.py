@@ -27,7 +27,6 @@ from gpuwise.judge.choose import answer, fit, phrases
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose.candidates import EQUAL, FEW, Candidates, Mask, cards_paid, worth_per_hour
 from gpuwise.judge.choose.fit import Limit
-from gpuwise.judge.choose.need import has_form
 from gpuwise.judge.choose.phrases import WORTH_A_WORD, WORTH_SAYING, counted, offered_as, times
 from gpuwise.judge.choose.speeds import memory_of
 from gpuwise.model.gpu import Offer
@@ -62,8 +61,9 @@ def recommend(
     them = priced.candidates(need, speeds, offers, today=today)
     if not len(them):
         low, high = need.memory_gb or (0.0, None)
+        sizes = {s.gpu_id: (memory_of(need, catalog.get(s.gpu_id)) or 0.0) / 2**30 for s in speeds}
         asked = [speed for speed in speeds if speed.gpus >= need.gpus[0]] or speeds
-        asked = [s for s in asked if 0.9 * low <= _memory(need, s) / s.gpus <= (high or inf) * 1.05]
+        asked = [s for s in asked if 0.9 * low <= sizes[s.gpu_id] <= (high or inf) * 1.05]
         if not asked or not all(speed.refusal for speed in asked):
             where = f"in {need.region}" if need.region else "here"
             raise NoDataError(
@@ -72,7 +72,7 @@ def recommend(
                 code="no-price",
             )  # fmt: skip
         # Where the largest is too small, none fits.
-        largest = max(asked, key=lambda s: _memory(need, s)).refusal
+        largest = max(asked, key=lambda s: sizes[s.gpu_id] * s.gpus).refusal
         if "does not fit" in largest:
             each = (s.refusal for s in asked if (s.gpu_id, s.gpus) in need.sets)  # Of all that are named
             raise fit.too_large(need, "; ".join(dict.fromkeys((largest, *each))))
@@ -85,9 +85,6 @@ def recommend(
     left = fit.rejected(need, them, found, speeds, offers)
     if not places:
         names = priced.names_of(need) if len(priced.names_of(need)) <= FEW else ()
-        of_form = [s for s in speeds if need.form and has_form(catalog.get(s.gpu_id), need.form)]
-        if of_form and all("does not fit" in speed.refusal for speed in of_form):
-            raise fit.too_large(need, max(of_form, key=lambda s: _memory(need, s)).refusal)
         there = (*dict.fromkeys((*names, *need.have)),)
         named = fit.why_not(there, {g: why.detail for g, why in left.items()})
         raise fit.contradiction(them, found, named or fit.too_small(need, speeds))
@@ -123,11 +120,6 @@ def recommend(
         reasons=answer.reasons(made),
         runner_up=answer.runner_up(made),
     )
-
-
-def _memory(need: Need, speed: Record) -> float:
-    """GiB of all GPUs of a speed."""
-    return speed.gpus * (memory_of(need, catalog.get(speed.gpu_id)) or 0.0) / 2**30
 
 
 def _with_speed(need: Need, gpu: str, why: Issue, them: Candidates, first: int) -> Issue:
@@ -326,14 +318,15 @@ def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str
 
 def over_budget(need: Need, them: Candidates, first: int, found: Sequence[Limit]) -> Iterator[str]:
     """What a little more money than a budget would get: what is much faster, or has a price that is fresh."""
-    for money in (limit for limit in found if limit.code == "budget" and need.budget_usd):
-        others = [limit for limit in found if limit is not money]
-        near = fit.kept(others, len(them)) & ~money.ok & (money.needed <= A_LITTLE_MORE * (need.budget_usd or 0.0))
+    budget = need.budget_usd or 0.0
+    for money in (limit for limit in found if limit.code == "budget"):
+        near = fit.kept([limit for limit in found if limit is not money], len(them))
+        near &= ~money.ok & (money.needed <= A_LITTLE_MORE * budget)
         near &= (them.speed >= MUCH_FASTER * them.speed[first]) | (them.rows[first].way == "unpriced")
         least = min(np.flatnonzero(near & ~np.isnan(them.price)), key=lambda p: money.needed[p], default=None)
         if least is not None:
             faster = significant(float(them.speed[least] / them.speed[first]))
-            more = f"a budget of {usd(float(money.needed[least]))} instead of {usd(need.budget_usd or 0.0)}"
+            more = f"a budget of {usd(float(money.needed[least]))} instead of {usd(budget)}"
             yield f"{more} ({name_of(them, int(least))}, {faster} times as fast)"
 
 
@@ -414,6 +407,7 @@ def mixed(need: Need, them: Candidates, places: Sequence[int], item: str) -> Ite
 def name_of(them: Candidates, place: int) -> str:
     row = them.rows[place]
     where = {"have": "that you have", "new": "bought new", "used": "bought used", "street": "bought"}
+    where["unpriced"] = "at its last price"
     kind = "" if row.way == "on-demand" else f" ({row.way})"
     offer = row.offer
     how = where.get(row.way) or f"from {(offer.provider or offer.source.title) if offer else 'no one'}{kind}"

@@ -479,12 +479,14 @@ def rejected(
 
 
 def too_small(need: Need, speeds: Sequence[Record]) -> list[str]:
-    """That the work does not fit in the memory that was asked for, of the largest GPU that has it."""
-    if need.memory_gb is None:
+    """That the work does not fit in the memory, or the form, that was asked for, of the largest such GPU."""
+    if need.memory_gb is None and need.form is None:
         return []
-    low, high = need.memory_gb[0], need.memory_gb[1] or inf
+    low, high = need.memory_gb or (0.0, None)
+    form = need.form
     sizes = {speed.gpu_id: (catalog.get(speed.gpu_id).memory_bytes or 0.0) / 2**30 for speed in speeds}
-    of_it = [speed for speed in speeds if low - HALF_GB <= sizes[speed.gpu_id] <= high + HALF_GB]
+    of_it = [s for s in speeds if low - HALF_GB <= sizes[s.gpu_id] <= (high or inf) + HALF_GB]
+    of_it = [s for s in of_it if form is None or has_form(catalog.get(s.gpu_id), form)]
     largest = max(of_it, key=lambda speed: speed.gpus * sizes[speed.gpu_id], default=None)
     fits = any(speed.throughput for speed in of_it)
     return [largest.refusal] if largest and "does not fit" in largest.refusal and not fits else []
@@ -522,10 +524,7 @@ def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
 
 def no_fresh_price(need: Need, gpu: str, offers: Sequence[Offer]) -> str:
     """`no_price` of a GPU that was named, with what was last asked for it, though too long ago."""
-    least, most = need.gpus
-    of_others = any(gpu in o.gpu_ids and not least <= o.count <= most for o in offers if o.per_hour)
-    number = f" for {least if least == most else f'{least} to {most}'} of it" * of_others
-    return no_price(need, gpu, offers) + number + last_price(need, gpu, offers)
+    return no_price(need, gpu, offers) + last_price(need, gpu, offers)
 
 
 def last_price(need: Need, gpu: str, offers: Sequence[Offer]) -> str:
@@ -543,6 +542,8 @@ def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] 
     asked for is not for sale here at all. `left` says of GPUs that were named why each is left out."""
     for limit in found:
         if limit.code and not limit.ok.any() and np.isnan(limit.needed).all():
+            if left:
+                return NoDataError("; ".join(left), hint="a larger GPU, or a smaller model", code="too-large")
             return NoDataError(
                 f"no GPU with a speed and a price here keeps the limit on {limit.code}",
                 hint="add prices of your own; predictions give speeds without prices", code="no-price",

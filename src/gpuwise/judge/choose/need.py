@@ -98,7 +98,7 @@ REPLACED = "what you have is replaced"
 SUPPORTED = "cards of workstations and servers, which makers support where many rely on them"
 # `predictor.fit.STATE_BYTES` of `adamw32`, with the weights.
 ALL_LEARN = (
-    "all weights learn, by AdamW in mixed precision: 16 bytes a parameter (weights 2, gradients 2, weights in "
+    "all weights learn, by AdamW in mixed precision: 16 bytes a parameter (weights 2, gradients 2, a copy in "
     "32 bits 4, moments 8); all of it in 16 bits takes 8"
 )
 # Models by the names of our own decoders, which adapters are trained on by their public names, and by family.

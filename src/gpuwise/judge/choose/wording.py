@@ -62,7 +62,7 @@ def plainly(text: str) -> str:
     plain = re.sub(P.two_words, lambda m: str(NUMBERS[m[1]] + NUMBERS[m[2]]), plain)
     # "Two thousand", "half a million"
     plain = re.sub(P.in_words, lambda m: f"{NUMBERS.get(m[1], 0.5) * amounts.MANY[m[2] or '']:.0f}", plain)
-    plain = re.sub(P.clock, _o_clock, plain)
+    plain = re.sub(P.clock, lambda m: f"{int(m[1]) % 12 + 12 * bool(m[3])}{m[2] or ''} o clock", plain)
     for pattern, instead in RULES["rewrite"]:
         plain = _compiled(pattern).sub(instead, plain)
     plain = re.sub(P.thousands_of, lambda m: f"{1000 * float(m[1]):.0f} ", plain)
@@ -114,12 +114,6 @@ def _numeral(text: str) -> int:
         else:
             part, digit = part + (digit or 1) * step, 0
     return whole + part + digit * max(1, step // 10)
-
-
-def _o_clock(said: re.Match[str]) -> str:
-    """A time of the day, by the clock of 24 hours."""
-    hour, late = int(said[1]), said[3] != "a" and not said[4]
-    return f"{hour % 12 + 12 * late if hour <= 12 else hour}{said[2] or ''} o clock"
 
 
 def _in_cents(said: re.Match[str], code: str) -> str:
