@@ -824,6 +824,7 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
             return replace(choice, answer=f"Yes: {together}", reasons=())
         return replace(choice, answer=f"{phrases.begun(together)} {choice.answer}")
     sized = need.asks == "memory" or (need.asks == "able" and need.memory_gb)
+    sized = sized or verdicts.NOT_ENOUGH in need.notes
     said = speeds.memory_needed(need) if sized else ""
     recipes = ""
     if need.asks == "able" and need.task not in ("", "infer") and (named := _one_set(need)):

@@ -406,12 +406,13 @@ def setup(need: Need, bought: Option) -> str:
     host, host_w = host_of(bought.gpu_id, bought.count)[0], phrases.drawn_w(need, bought)[1]
     energy, each = phrases.electricity(need, bought)[1] * need.users, " each" * (need.users > 1)
     slots = spec.number("slots")
+    fed = f": {phrases.fed_by(need, bought)}" * (spec.text("form") not in COMPUTERS)
     left = usd(bought.outlay_usd * (1 - a.depreciation) ** a.years)
     old = float(spec.text("compute_capability") or OLDEST) < OLDEST
     parts = [
         f"{phrases.sum_of(need, bought.outlay_usd)} in all, "
         + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
-        f"{bought.power_w:g} W{each}: {phrases.fed_by(need, bought)}" if bought.power_w else "",
+        f"{bought.power_w:g} W{each}{fed}" if bought.power_w else "",
         f"{slots * bought.count:g} slot{'s' * (slots * bought.count != 1)}" if slots else "",
         cooled(spec, served=bought.host_usd > 0 and "server" in host),
         "no CUDA after 12" if old else "",

@@ -33,6 +33,8 @@ class Cards(Words):
             self.blank(rf"(?<={re.escape(self.plain[start:end])}) each\b")
         people = self.said(P.how_many_people)
         shared = people is not None and number_of(people[1]) != number  # By people, some on each machine
+        if people and number_of(people[1]) > number:
+            self.blank(r"(?<=gpus) each\b|(?<=cards) each\b")
         apart = several[0].endswith("each") or self.said(P.each_own) or self.said(P.of_buyers)
         if apart and not (shared or "nodes" in several[0]):
             self.fields |= {"users": number, "concurrent": 1, "acquire": "own"}
@@ -46,7 +48,8 @@ class Cards(Words):
         if not one and {count for _, count in self.sets} == {needs.MOST_TOGETHER}:
             self.sets = tuple((gpu, count * number) for gpu, count in self.sets)
             self.notes.append(several[0].strip())
-        elif not one and self.have and self._of_llm() and not self._learns():
+            self.several = 1  # All of them count
+        elif not one and self._of_llm() and not self._learns():
             self.copies = number
             self.notes.append(f"each of {number} machines holds the model, for its share of the people")
         elif not one:
@@ -561,7 +564,7 @@ class Cards(Words):
         theirs = bool(people > 1 and hours and self.said(P.hours_each))  # "20 hours a week each"
         # Each has one; "together" is of the money
         apart = fields.get("concurrent") == 1 and not (often or theirs or self.said(P.one_for_all))
-        shares = self.take(P.sharing) or theirs or often
+        shares = self.take(P.sharing) or theirs or often or 1 < self.several < people
         self.shared = people > 1 and not apart and bool(shares or not self.said(P.for_each))
         self.by_default = self.shared and not shares
         if often:

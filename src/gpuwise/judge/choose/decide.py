@@ -318,11 +318,12 @@ def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str
 
 def over_budget(need: Need, them: Candidates, first: int, found: Sequence[Limit]) -> Iterator[str]:
     """What a little more money than a budget would get: what is much faster, or has a price that is fresh."""
-    budget = need.budget_usd or 0.0
-    for money in (limit for limit in found if limit.code == "budget"):
+    budget, way = need.budget_usd or 0.0, them.rows[first].way
+    asked = need.goal == "speed" or way in ("unpriced", "have")
+    for money in (limit for limit in found if limit.code == "budget" and asked):
         near = fit.kept([limit for limit in found if limit is not money], len(them))
         near &= ~money.ok & (money.needed <= A_LITTLE_MORE * budget)
-        near &= (them.speed >= MUCH_FASTER * them.speed[first]) | (them.rows[first].way == "unpriced")
+        near &= (them.speed >= MUCH_FASTER * them.speed[first]) | (way == "unpriced")
         least = min(np.flatnonzero(near & ~np.isnan(them.price)), key=lambda p: money.needed[p], default=None)
         if least is not None:
             faster = significant(float(them.speed[least] / them.speed[first]))
