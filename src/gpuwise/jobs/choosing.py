@@ -339,7 +339,9 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     for each in dict.fromkeys(asked) if rent is None else ():
         if rent := _first_of(market, each):
             place = each.region
-            where = verdicts.from_elsewhere(need.region, place, bool(each.only)) * (place != need.region)
+            what = "None of these" if each.only else "Nothing that does it"
+            where = f"{what} is known to rent in {need.region}, so rent is of {place or 'any region'}. "
+            where *= place != need.region
             break
     if rent is None:
         return choice

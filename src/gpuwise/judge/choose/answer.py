@@ -126,26 +126,17 @@ def owned(
         why = "" if gpu in kept else broken(gpu, number, have=True)
         why = left[gpu].detail if gpu in left and not why else why
         if why and why != fit.NO_FASTER:
-            instead = "" if options[0].speedup else _by_sheet(gpu, options[0].gpu_id)
             if need.task not in ("", "infer") and "does not fit" in why:
-                instead = f". {recipes(need, gpu, number)}"
-            done = next((s for s in speeds if (s.gpu_id, s.gpus) == (gpu, number) and s.throughput), None)
-            if done and done.throughput and need.task:
-                rate = phrases.rate_of(done.throughput.value, done.item)
-                why += f", at {rate} with weights in {done.question.precision}"
-            yield f"{short_name(gpu)} that you have is left out: {why}{instead}"
+                why += f". {recipes(need, gpu, number)}"
+            for own in (s for s in speeds if (s.gpu_id, s.gpus) == (gpu, number) and need.task):
+                rate = phrases.rate_of(own.throughput.value, own.item) if own.throughput else ""
+                why += f", at {rate} with weights in {own.question.precision}" * bool(rate)
+            yield f"{short_name(gpu)} that you have is left out: {why}"
     shown = {(o.gpu_id, o.count) for o in options}
     for gpu, number in need.sets:
         if gpu in need.have and (gpu, number) not in shown:
             why = broken(gpu, number, have=False) or "no price is known"
             yield f"left out: {phrases.counted(gpu, number)}: {why}"
-
-
-def _by_sheet(own: str, other: str) -> str:
-    """How many times the memory bandwidth of one that does not do the work at all another GPU has."""
-    mine, its = (catalog.get(gpu).memory_bytes_per_s for gpu in (own, other))
-    much = f"; {short_name(other)} has {significant((its or 0.0) / (mine or 1.0))} times its memory bandwidth"
-    return much * bool(mine and its and its > mine)
 
 
 def differences(old: Recommendation, new: Recommendation) -> tuple[str, ...]:

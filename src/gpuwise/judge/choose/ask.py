@@ -712,7 +712,7 @@ class _Reader(Worked):
             self.mark(money.start(), money.end() + each.end())
             self.notes.append(f"{text}{each[0]} are {units.usd(budget * fields['users'])} in all")
             budget *= fields["users"]
-        if self.several > 1 and not self.have:
+        if self.several > 1 and not self.have and (self._learns() or not self._of_llm()):
             budget /= self.several
             self.notes.append(f"{text} for {self.several} machines: {units.usd(budget)} for each")
         fields["budget_usd"] = budget

@@ -49,7 +49,7 @@ class Cards(Words):
             self.sets = tuple((gpu, count * number) for gpu, count in self.sets)
             self.notes.append(several[0].strip())
             self.several = 1  # All of them count
-        elif not one and self._of_llm() and not self._learns():
+        elif not one and self.have and self._of_llm() and not self._learns():
             self.copies = number
             self.notes.append(f"each of {number} machines holds the model, for its share of the people")
         elif not one:
@@ -351,7 +351,9 @@ class Cards(Words):
                     self.traits.append((kind, name, value, True))
                     self.every(rf"\b(?:{words})\b")
                     self.notes += [] if kind in ("maker", "segment") else [f"only: {found[0].strip()}"]
-        self._say_of_software()
+        vendors = {catalog.get(gpu).vendor for gpu, *_ in self.places} & RULES["software"].keys()
+        for vendor in sorted(vendors) if self.take(P.cuda) else ():
+            self.correct(f"{vendor} GPUs have no CUDA cores: {RULES['software'][vendor]}.")
         no_module = self.denied["nvlink"] or self.deny(P.module)
         self.form = "pcie" if no_module else self.first(P.board, again=False) or None
         of_card = self.said(rf"{P.money} (?:for|on) (?:the |an? )?(?:gpu|card)\b")
@@ -377,12 +379,6 @@ class Cards(Words):
             self.correct(
                 f"{name} has no NVLink: several of them talk over PCIe, and each keeps its own {memory}."
             )
-
-    def _say_of_software(self) -> None:
-        """What runs networks on the GPUs of other makers than the one whose software was named."""
-        vendors = {catalog.get(gpu).vendor for gpu, *_ in self.places} & RULES["software"].keys()
-        for vendor in sorted(vendors) if self.take(P.cuda) else ():
-            self.correct(f"{vendor} GPUs have no CUDA cores: {RULES['software'][vendor]}.")
 
     def _read_number_of_gpus(self) -> None:
         # "8 4090 cards": 4090 is a name here, not a count.

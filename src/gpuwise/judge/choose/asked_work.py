@@ -218,8 +218,8 @@ class Worked(Cards):
             people = self.people = self.fields.pop("users")
             most = (self.gpus or (1, needs.MOST_TOGETHER))[1] * self.several
             turns = f", at most {most / people:.2g} GPUs for each, so they take turns" * (most < people)
-            whole = f"{self.several} machines" if self.several > 1 else "one machine"
-            self.notes.append(f"{whole} that {people} people share{turns}")
+            machines = f"{self.several} machines" if self.several > 1 else "one machine"
+            self.notes.append(f"{machines} that {people} people share{turns}")
             self.ignore(f"how many share it ({people} people)" if self.by_default else "")
             self.gpus = self.gpus or (1, needs.MOST_TOGETHER)
             if "budget_usd" in self.fields and not self.done():

@@ -483,10 +483,9 @@ def too_small(need: Need, speeds: Sequence[Record]) -> list[str]:
     if need.memory_gb is None and need.form is None:
         return []
     low, high = need.memory_gb or (0.0, None)
-    form = need.form
     sizes = {speed.gpu_id: (catalog.get(speed.gpu_id).memory_bytes or 0.0) / 2**30 for speed in speeds}
     of_it = [s for s in speeds if low - HALF_GB <= sizes[s.gpu_id] <= (high or inf) + HALF_GB]
-    of_it = [s for s in of_it if form is None or has_form(catalog.get(s.gpu_id), form)]
+    of_it = [s for s in of_it if not need.form or has_form(catalog.get(s.gpu_id), need.form)]
     largest = max(of_it, key=lambda speed: speed.gpus * sizes[speed.gpu_id], default=None)
     fits = any(speed.throughput for speed in of_it)
     return [largest.refusal] if largest and "does not fit" in largest.refusal and not fits else []
@@ -672,7 +671,9 @@ def loosened(
                 good.append(tuple(way._replace(gpus=found) for way in tried.values()))
                 break
     advice = [start for start in data["ways"] if "" in {way.limit for way in start}]
-    good = [each for each in good if not any(_is_far(need, way) for way in each)] or good[:1]
+    most = FAR * (need.budget_usd or inf)  # So much more money nobody has who stated the other
+    near = [e for e in good if all((way.changes.get("budget_usd", 1.0) or inf) <= most for way in e)]
+    good = near or good[:1]
     pairs = [{way[:2] for way in each} for each in good]
     good = [each for each, own in zip(good, pairs, strict=True) if not any(other < own for other in pairs)]
     good.sort(key=len)
@@ -694,11 +695,6 @@ def least_budget(error: GpuwiseError) -> float:
     return next(
         (w.changes["budget_usd"] or 0.0 for w, *more in ways if w.limit == "budget" and not more), 0.0
     )
-
-
-def _is_far(need: Need, way: Way) -> bool:
-    """Whether a budget to be relaxed to is so much more money that nobody who stated the other has it."""
-    return way.limit == "budget" and (way.changes["budget_usd"] or inf) > FAR * (need.budget_usd or inf)
 
 
 def _elsewhere(need: Need, answers: Callable[..., Recommendation | None]) -> Way | None:

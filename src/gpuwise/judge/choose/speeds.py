@@ -20,7 +20,7 @@ stated in closed form by the workload, and the nearer of two limits of the data 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -283,7 +283,10 @@ def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
         return blank(issues=refused(best.refusal or "no speed is known"))
     detail = f"order of magnitude only: no model measured on a card of {spec.vendor} is known"
     unproven = (Issue.warning("order-of-magnitude", detail),)
-    begins = _first_token(need, first.first_token_s)
+    begins = list[str]()
+    if first.first_token_s and need.first_token_s is not None:  # Limited beside each later one
+        allowed = f"of {seconds(need.first_token_s)} allowed"
+        begins.append(f"{FIRST_TOKEN}{seconds(first.first_token_s)}, {allowed}")
     # The prompts of so many answers are read between their steps.
     read_s = need.reads * _prompt_token_s(best) if need.reads else 0.0
     return blank(
@@ -312,12 +315,6 @@ def alone(need: Need, found: Record) -> Record:
     workers come and go with the requests, few share one, unless somebody says how many ask at once."""
     one = replace(need, concurrent=1, formats=())
     return _of_model(one, found.question.precision or need.precision, found.gpu_id, found.gpus)
-
-
-def _first_token(need: Need, takes: float | None) -> Iterator[str]:
-    """When the first token comes, where that is limited beside each later one."""
-    if takes and need.first_token_s is not None:
-        yield f"{FIRST_TOKEN}{seconds(takes)}, of {seconds(need.first_token_s)} allowed"
 
 
 def _latency(need: Need, found: Fit) -> float | None:
