@@ -296,12 +296,7 @@ def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str
     """What would make another option the first: its price, and hours of use."""
     first = places[0]
     if them.rows[first].way == "unpriced":
-        by = (
-            "these are the last that were seen"
-            if need.goal == "price"
-            else "older ones would rank them by cost"
-        )
-        yield f"a fresh price: {by}"
+        yield "fresh prices: by these they would be ranked"
         return
     other = next((p for p in places if them.rows[p].gpu != them.rows[first].gpu), None)
     if other is not None and them.ranked[other] >= them.ranked[first]:
@@ -321,8 +316,8 @@ def over_budget(need: Need, them: Candidates, first: int, found: Sequence[Limit]
     budget, way = need.budget_usd or 0.0, them.rows[first].way
     asked = need.goal == "speed" or way in ("unpriced", "have")
     for money in (limit for limit in found if limit.code == "budget" and asked):
-        near = fit.kept([limit for limit in found if limit is not money], len(them))
-        near &= ~money.ok & (money.needed <= A_LITTLE_MORE * budget)
+        near = fit.kept([limit for limit in found if limit is not money], len(them)) & ~money.ok
+        near &= money.needed <= A_LITTLE_MORE * budget
         near &= (them.speed >= MUCH_FASTER * them.speed[first]) | (way == "unpriced")
         least = min(np.flatnonzero(near & ~np.isnan(them.price)), key=lambda p: money.needed[p], default=None)
         if least is not None:
