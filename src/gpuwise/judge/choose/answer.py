@@ -407,8 +407,8 @@ def setup(need: Need, bought: Option) -> str:
         f"{slots * bought.count:g} slot{'s' * (slots * bought.count != 1)}" if slots else "",
         cooled(spec, served=bought.host_usd > 0 and "server" in host),
         "no CUDA after 12" if old else "",
-        f"{usd(energy)} of electricity a month ({usd(12 * energy)} a year), with {host_w:g} W of the host "
-        f"and cooling x{a.cooling:g}" if bought.power_w else "",
+        f"{usd(energy)} of electricity a month ({usd(12 * energy)} a year) while it works, with {host_w:g} W "
+        f"of the host and cooling x{a.cooling:g}" if bought.power_w else "",
         f"worth {left} after {a.owned_for}",
     ]  # fmt: skip
     return "; ".join(part for part in parts if part)
