@@ -68,7 +68,7 @@ def test_the_answer_has_ranks_reasons_chances_and_assumptions(gpuwise, prices: s
         "chance that 1 costs less than 2:",
         "electricity $0.2/kWh",
         "GPUs are left out",
-        "no price to rent of cloud seen within 120 days is known for this number of GPUs",
+        "no price to rent of cloud seen within 120 days is known",
         "Rent one RTX 3090 from cloud at $0.15/h",
     ):
         assert text in out, text

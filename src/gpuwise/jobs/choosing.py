@@ -330,7 +330,7 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
         need, acquire="rent", sets=(), only=need.hired, hired=(), budget_usd=None, power_w=None, slots=None,
         gpus=(1, need.gpus[1] if not need.hired else needs.MOST_TOGETHER),
     )  # fmt: skip
-    rent, where = rents[0] if rents else None, ""
+    rent, where, place = rents[0] if rents else None, "", need.region
     named = need.hired or (names_of(need) if len(names_of(need)) <= FEW else ())
     places, hosts = (need.region, *prices.around(need.region)), (need.community, need.community is not False)
     # What was named, there or in a larger area; then any GPU, of private hosts too unless these are ruled out
@@ -338,8 +338,10 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     asked += [replace(any_rent, region=place, community=host) for place in places for host in hosts]
     for each in dict.fromkeys(asked) if rent is None else ():
         if rent := _first_of(market, each):
-            away = each.region != need.region
-            where = verdicts.from_elsewhere(need.region, each.region, bool(each.only)) * away
+            place = each.region
+            what = "None of these" if each.only else "Nothing that does it"
+            where = f"{what} is known to rent in {need.region}, so rent is of {place or 'any region'}. "
+            where *= place != need.region
             break
     if rent is None:
         return choice
@@ -361,7 +363,7 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     options = [*choice.options, *more]
     if not better.stale and (buys or options[0] not in rents):
         options.sort(key=lambda option: option is not better)
-    made = _in_order(choice, options)
+    made = _in_order(replace(choice, need=replace(need, region=place)), options)
     answer = choice.answer if several else made.answer  # Of several machines all is said already
     return replace(made, answer=f"{where}{said} {answer}")
 
@@ -531,7 +533,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if need.upgrade:
         if needs.REPLACED in need.notes and not need.faster:
             yield noted(f"nothing within the limits is {fit.UPGRADE:g} times as fast", faster=fit.SLIGHTLY)
-        note = "nothing within the limits is enough faster than what you have"
+        note = "nothing within the limits with as much memory is enough faster than what you have"
         yield noted(note, upgrade=False, keep=True)
     one, homely = need.gpus == (1, 1), need.at_home and need.gpus == (1, needs.MOST_AT_HOME)
     if homely or (one and (need.at_home or (need.users > 1 and need.task))):
@@ -626,7 +628,8 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
         said.append(speeds.memory_needed(need).rstrip("."))
     if other := _another(market, need, error.code):
         data["instead"] = other
-        instead = phrases.offered_as(other.options[0])
+        first = other.options[0]
+        instead = phrases.offered_as(first) + f" ({phrases.dated(first)})" * bool(first.price_usd)
         if error.code != "limits":
             said.append(f"{instead} would do")
         elif names_of(need):  # To give up what was named is a way like any other
@@ -690,7 +693,8 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
         if reason is not None and "does not fit" in reason.detail:
             number = dict(need.sets).get(gpu, need.gpus[1])
             detail = f"{reason.detail}; {speeds.shorter(need, gpu, number)}" if need.task else reason.detail
-            if need.task == "infer" and (least_n := speeds.fewest_to_hold(need, [gpu]) or 0) > number:
+            several = need.task == "infer" and (need.sets or need.gpus[1] > 1)
+            if several and (least_n := speeds.fewest_to_hold(need, [gpu]) or 0) > number:
                 detail += f"; {least_n} of them together hold it"
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
         elif reason is not None and reason.code != "budget" and gpu not in need.have:
@@ -712,8 +716,14 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     kinds = [kind for kind in decide.EXCLUDED if getattr(asked, kind) and getattr(need, kind)]
     each = firsts((option.way, option) for option in choice.options)
     lacking = [kind for kind in kinds if kind not in each]
-    if lacking and need.acquire != "own":
-        advice.append(f"left out: {', '.join(lacking)} rent: no such price is known that keeps the limits")
+    for lent in lacking if need.acquire != "own" else ():
+        free = replace(need, acquire="rent", most_commitment_h=None, budget_usd=None)
+        older = market.best_or_none(replace(free, assumptions=replace(need.assumptions, max_age_days=None)))
+        last = next((o for o in (older.options if older else ()) if o.way == lent), None)
+        years = last.committed_h / needs.HOURS_PER_YEAR if last else 0.0
+        term = f" for {years:.2g} years" * bool(years)
+        known = f"; known: {phrases.offered_as(last)}{term}, {phrases.dated(last)}" if last else ""
+        advice.append(f"left out: {lent} rent: no such price is known that keeps the limits{known}")
     least = choice.options[0].cost_per_item_usd
     for way in kinds if choice.options[0].way in {*RENTS} - {*kinds} else ():
         if way in each and not need.spans and (more := phrases.times(each[way].cost_per_item_usd, least)):
@@ -783,7 +793,7 @@ def _unranked(market: _Market, choice: Recommendation, asked: Need) -> Iterator[
         if other is None:
             continue
         option, first = other.options[0], choice.options[0]
-        if free and option.throughput.value < SLOW_COMPUTER * first.throughput.value:
+        if (free or len(group) > 1) and option.throughput.value < SLOW_COMPUTER * first.throughput.value:
             continue
         same = other.need.concurrent == need.concurrent
         ratio = significant(option.throughput.value / first.throughput.value)
@@ -816,6 +826,7 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
             return replace(choice, answer=f"Yes: {together}", reasons=())
         return replace(choice, answer=f"{phrases.begun(together)} {choice.answer}")
     sized = need.asks == "memory" or (need.asks == "able" and need.memory_gb)
+    sized = sized or verdicts.NOT_ENOUGH in need.notes
     said = speeds.memory_needed(need) if sized else ""
     recipes = ""
     if need.asks == "able" and need.task not in ("", "infer") and (named := _one_set(need)):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gpuwise.facts import catalog
 from gpuwise.facts.prices import STALE_DAYS, day
-from gpuwise.judge.choose.answer import question, taken_as_asked
+from gpuwise.judge.choose.answer import cooled, question, taken_as_asked
 from gpuwise.judge.choose.phrases import obtained
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
@@ -219,11 +219,12 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
     if found.rejected:
         # Two GPUs have the same reason where only their names in it differ.
         left = found.rejected.items()
-        reasons = (why.code or why.detail.replace(gpu, "").split(":")[0] for gpu, why in left)
+        reasons = (why.code or why.detail.replace(f" {gpu}", "").split(":")[0] for gpu, why in left)
         kinds = "; ".join(f"{count} x {kind.strip()}" for kind, count in Counter(reasons).most_common(4))
         number = len(found.rejected)
         lines.append(f"{number} {'GPU is' if number == 1 else 'GPUs are'} left out ({kinds})")
-    if any(o.outlay_usd for o in shown) or why or found.need.assumptions != Assumptions():
+    stated = found.need.acquire != "rent" and found.need.assumptions != Assumptions()
+    if any(o.outlay_usd for o in shown) or why or stated:
         lines.append(assumed(found.need.assumptions, service=found.need.period_s is not None))
     if not why:
         return lines
@@ -279,10 +280,11 @@ def uses(spec: GpuSpec, found: Sequence[Use]) -> Table:
     main = "memory_bytes", "memory_type", "memory_bytes_per_s", "power_w", "form", "architecture"
     stated = [str(shown(spec.facts[field])) for field in main if field in spec.facts]
     peaks = (peak for peak in spec.peaks if peak.format in ("bf16", "fp8", "fp64") and not peak.sparse)
+    stated += [cooled(spec)] * (spec.text("form") == "pcie")
     stated += [f"{peak_value(peak)} in {peak_name(peak)}" for peak in peaks]
     return Table(
         title=f"{spec.name}: for whom",
-        before=(" · ".join(stated),),
+        before=(" · ".join(filter(None, stated)),),
         columns=("use", "verdict", "speed", "of", "basis", "why not, or what it lacks"),
         rows=tuple(rows),
         notes=(

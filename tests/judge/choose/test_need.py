@@ -25,10 +25,10 @@ def test_a_workload_alone_is_a_whole_need() -> None:
 
 
 def test_what_full_training_counts_is_said_as_fit_counts_it() -> None:
-    size = 2 + STATE_BYTES["adamw"]
-    mixed = 2 + STATE_BYTES["adamw32"]
+    size = 2 + STATE_BYTES["adamw32"]
+    short = 2 + STATE_BYTES["adamw"]
     (note,) = (n for n in need_for("llama-3.1-8b", mode="full").notes if "AdamW" in n)
-    assert (f"{size} bytes a parameter" in note, f"takes {mixed}" in note) == (True, True)
+    assert (f"{size} bytes a parameter" in note, f"takes {short}" in note) == (True, True)
     assert not any("AdamW" in n for n in need_for("llama-3.1-8b", mode="lora").notes)
 
 

@@ -55,10 +55,12 @@ def limits(need: Need) -> Iterator[str]:
         (need.deadline_s and seconds(need.deadline_s), "done within {}"), (need.total_gb, "{:g} GB in all"),
         (need.power_w, "{:.0f} W for GPUs"), (need.outlet_w, "{:.0f} W from the wall"),
         (need.slots, f"{{:g}} slot{'s' * (need.slots != 1)}"), (need.form, "{}"),
-        (" or ".join(need.sold), "{} prices"),
+        (need.sold and need.sold[0], "{} prices"),
         (bill and bill.usd and f"{bill.of} at {phrases.sum_of(need, bill.usd)}{of_bill}", "{}"),
         (" and ".join(phrases.counted(*each) for each in Counter(need.have).items()), "you have {}"),
-        (need.region, "in {}"), (", ".join(need.providers), "of {}"), (", ".join(need.avoid), "not of {}"),
+        (need.region if need.acquire != "own" else "", "rented in {}, where a source states it"),
+        (need.region if need.acquire != "rent" else "", "prices to buy are of the US, not of {}"),
+        (", ".join(need.providers), "of {}"), (", ".join(need.avoid), "not of {}"),
         (need.quiet and fit.QUIET, "{}"), (need.at_home, "at home"),
         (need.egress_gb, f"{{:,.0f}} GB sent out{often(need) or ' in all'}"),
         (kwh != usual.electricity_usd_per_kwh and kwh, "${:.3g} a kWh"),
@@ -76,6 +78,8 @@ def taken_as_asked(need: Need, item: str, *work: str) -> str:
     answers = item == "token" and need.mode == "infer" and not (need.reads or need.title)
     of = (often(need) if need.period_s else "") + " written, prompts not counted" * answers
     amount = [f"{brief(need.items)} {item}s{of}"] if need.items else []
+    if need.items and need.period_s:
+        amount.append(f"{phrases.rate_of(need.items / need.period_s, item)} in the mean")
     taken = "; ".join(dict.fromkeys((*work, *amount, *limits(need), *need.notes)))
     return f"Taken as asked: {taken}" if taken else ""
 
@@ -122,22 +126,17 @@ def owned(
         why = "" if gpu in kept else broken(gpu, number, have=True)
         why = left[gpu].detail if gpu in left and not why else why
         if why and why != fit.NO_FASTER:
-            instead = "" if options[0].speedup else _by_sheet(gpu, options[0].gpu_id)
             if need.task not in ("", "infer") and "does not fit" in why:
-                instead = f". {recipes(need, gpu, number)}"
-            yield f"{short_name(gpu)} that you have is left out: {why}{instead}"
+                why += f". {recipes(need, gpu, number)}"
+            for own in (s for s in speeds if (s.gpu_id, s.gpus) == (gpu, number) and need.task):
+                rate = phrases.rate_of(own.throughput.value, own.item) if own.throughput else ""
+                why += f", at {rate} with weights in {own.question.precision}" * bool(rate)
+            yield f"{short_name(gpu)} that you have is left out: {why}"
     shown = {(o.gpu_id, o.count) for o in options}
     for gpu, number in need.sets:
         if gpu in need.have and (gpu, number) not in shown:
             why = broken(gpu, number, have=False) or "no price is known"
             yield f"left out: {phrases.counted(gpu, number)}: {why}"
-
-
-def _by_sheet(own: str, other: str) -> str:
-    """How many times the memory bandwidth of one that does not do the work at all another GPU has."""
-    mine, its = (catalog.get(gpu).memory_bytes_per_s for gpu in (own, other))
-    much = f"; {short_name(other)} has {significant((its or 0.0) / (mine or 1.0))} times its memory bandwidth"
-    return much * bool(mine and its and its > mine)
 
 
 def differences(old: Recommendation, new: Recommendation) -> tuple[str, ...]:
@@ -214,13 +213,14 @@ def _unpriced(found: Recommendation) -> str:
     if last:
         seen = f"last seen at about {phrases.sum_of(need, last)}{each} in {first.seen_on[:7]}"
         whole = phrases.last_outlay(need, first)
+        seen += f" at {first.provider}" * bool(first.provider)
         seen += f", {usd(whole)} with a machine" * (whole > last * first.count)
         seen += f", {usd(whole * need.users)} in all for {need.users}" * (need.users > 1)
     best = "fastest" if need.budget_usd or not last else "most work for the money"
     best = "slowest, so likely the cheapest," if need.thrifty and not last else best
     best = f"the {'cheapest' if last and need.goal == 'price' else best} of {len(found.options)}"
     best = best if len(found.options) > 1 else "all that keeps the limits"
-    kind, days = f"{' or '.join(need.sold)} price".strip(), need.assumptions.max_age_days
+    kind, days = " ".join((*need.sold[:1], "price")), need.assumptions.max_age_days
     none = f"No {kind} of the last {days:g} days is known of these. " if last and days else ""
     return f"{none}{_got(need, first, 'Take').rstrip(',')}, {seen}, {best}"
 
@@ -342,6 +342,7 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     value, low, high = (brief(getattr(shown, end)) for end in ("value", "low", "high"))
     again = f", {RECOMPUTES.detail}" * (RECOMPUTES.detail in first.why)
     of = " times that" if first.parts else f" {found.item}s/s"
+    again += ", where loading of data keeps up" * (need.mode == "train" and found.item == "image")
     said.append(f"speed: {value} ({low} to {high}){of} within 80 %, {known}{again}")
     if first.memory_spare is not None and not need.task:  # Said with its format there
         free = percent(max(0.0, first.memory_spare), 0)
@@ -365,6 +366,8 @@ def _lead(found: Recommendation) -> Iterator[str]:
     elif need.goal in names:
         field = {"energy": "energy_j_per_item", "power": "power_w"}[need.goal]
         dearer = (getattr(second, field) or 0.0) / (getattr(first, field) or 1.0)
+    if need.goal == "speed" and second.throughput.value > priced.EQUAL * first.throughput.value:
+        return  # Another rule than its speed put it first
     if need.goal == "speed":
         slower = percent(second.throughput.value / first.throughput.value, 0)
         most = "the most that the limits allow, or nearly: the next GPU does"
@@ -391,19 +394,21 @@ def _lead(found: Recommendation) -> Iterator[str]:
 def setup(need: Need, bought: Option) -> str:
     """What buying takes beside the card, and what is left of it."""
     spec, a = catalog.get(bought.gpu_id), need.assumptions
-    host, _, _ = host_of(bought.gpu_id, bought.count)
-    _, energy = phrases.electricity(need, bought)
+    host, host_w = host_of(bought.gpu_id, bought.count)[0], phrases.drawn_w(need, bought)[1]
+    energy, each = phrases.electricity(need, bought)[1] * need.users, " each" * (need.users > 1)
     slots = spec.number("slots")
+    fed = f": {phrases.fed_by(need, bought)}" * (spec.text("form") not in COMPUTERS)
     left = usd(bought.outlay_usd * (1 - a.depreciation) ** a.years)
     old = float(spec.text("compute_capability") or OLDEST) < OLDEST
     parts = [
         f"{phrases.sum_of(need, bought.outlay_usd)} in all, "
         + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
-        f"{bought.power_w:g} W: {phrases.fed_by(need, bought)}" if bought.power_w else "",
+        f"{bought.power_w:g} W{each}{fed}" if bought.power_w else "",
         f"{slots * bought.count:g} slot{'s' * (slots * bought.count != 1)}" if slots else "",
         cooled(spec, served=bought.host_usd > 0 and "server" in host),
         "no CUDA after 12" if old else "",
-        f"{usd(energy)} of electricity a month ({usd(12 * energy)} a year)" if bought.power_w else "",
+        f"{usd(energy)} of electricity a month ({usd(12 * energy)} a year) while it works, with {host_w:g} W "
+        f"of the host and cooling x{a.cooling:g}" if bought.power_w else "",
         f"worth {left} after {a.owned_for}",
     ]  # fmt: skip
     return "; ".join(part for part in parts if part)

@@ -173,6 +173,9 @@ class _Reader(Worked):
             self.notes.append(f"{each[0].strip()} is read as the context")
         for words in (P.no_card, P.not_of_work, P.by_rail):
             self.blank(words)
+        self.ignore(states[0] if (states := self.blank(P.short_states)) else "")
+        if plan := self.blank(P.withdrawn):
+            self.notes.append(f"{plan[0].strip()}: a plan that is given up, so not read")
         if again := self.blank(P.spans_again):
             self._read_spans(again)
         if some := self.blank(P.evenings):
@@ -221,11 +224,15 @@ class _Reader(Worked):
             self.assumed["utilisation"] = USUAL.night
             self.notes.append("the work of a night is done within 12 hours")
         if day := self.take(P.day_hours):
-            start, end = int(day[1] or 9), int(day[2] or 5)
-            hours = end - start if end > start else (end - start) % 12 or 12  # Past noon
-            days = 7 if re.search(r"\b(?:each|every|per) day|daily", day[0]) else 5
+            start, end = (
+                int(day[at] or usual) + int(day[f"{at}_min"] or 0) / 60
+                for at, usual in (("start", 9), ("end", 5))
+            )
+            half = 24 if max(start, end) > 12 else 12  # Past noon, or midnight
+            hours = end - start if end > start else (end - start) % half or half
+            days = 7 if re.search(r"\b(?:each|every|per) |daily", day[0]) else 5
             self.assumed["hours_per_week"] = hours * days
-            self.notes.append(f"{day[0].strip()}: {hours} hours on {days} days")
+            self.notes.append(f"{day[0].strip()}: {hours:g} hours on {days} days")
         if self.times_a_week and not any(each.period for each in self.found):
             self.notes.append("an hour for each time")
             self.assumed.setdefault("hours_per_week", min(168.0, self.times_a_week))
@@ -411,10 +418,7 @@ class _Reader(Worked):
                 held = [{at, *prices.around(at)} for _, at in places]
                 area = next(at for at in (area, *prices.around(area)) if all(at in each for each in held))
                 area = area or " or ".join(at for _, at in sorted(places))
-            fields["region"] = place = self._with_offers(area)
-            self.notes.append(
-                f"rented in {place or 'any region'}, where a source states it; prices to buy are of the US"
-            )
+            fields["region"] = self._with_offers(area)
         return bool((spot and fields["spot"]) or allowed or providers)
 
     def _with_offers(self, place: str) -> str:
@@ -660,6 +664,8 @@ class _Reader(Worked):
             fields["deadline_s"] *= week / 168
             self.notes.append(f"{fields['deadline_s'] / 3600:,.0f} hours of use until then")
         self.fields = fields = self.usual | fields
+        if "deadline_s" in fields:
+            self.every(r"\bdeadlines?\b")
         hires = self.rents or self.said(r"\bfor (?:an?|the|one) (?:\S+ )?(?:weekend|night)\b")
         known = self.done() or self.said(rf"\b(?:{units.DATASET_NAMES})\b")
         if "deadline_s" in fields and hires and not (known or re.search(P.money, self._left)):
@@ -706,6 +712,9 @@ class _Reader(Worked):
             self.mark(money.start(), money.end() + each.end())
             self.notes.append(f"{text}{each[0]} are {units.usd(budget * fields['users'])} in all")
             budget *= fields["users"]
+        if self.several > 1 and not self.have and (self._learns() or not self._of_llm()):
+            budget /= self.several
+            self.notes.append(f"{text} for {self.several} machines: {units.usd(budget)} for each")
         fields["budget_usd"] = budget
         sole = self.rents and not (self.owns or self.have or self.done() or fields.get("either"))
         whole = not per and sole  # Of all that time

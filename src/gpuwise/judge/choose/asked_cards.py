@@ -33,6 +33,8 @@ class Cards(Words):
             self.blank(rf"(?<={re.escape(self.plain[start:end])}) each\b")
         people = self.said(P.how_many_people)
         shared = people is not None and number_of(people[1]) != number  # By people, some on each machine
+        if people and number_of(people[1]) > number:
+            self.blank(r"(?<=gpus) each\b|(?<=cards) each\b")
         apart = several[0].endswith("each") or self.said(P.each_own) or self.said(P.of_buyers)
         if apart and not (shared or "nodes" in several[0]):
             self.fields |= {"users": number, "concurrent": 1, "acquire": "own"}
@@ -46,6 +48,7 @@ class Cards(Words):
         if not one and {count for _, count in self.sets} == {needs.MOST_TOGETHER}:
             self.sets = tuple((gpu, count * number) for gpu, count in self.sets)
             self.notes.append(several[0].strip())
+            self.several = 1  # All of them count
         elif not one and self.have and self._of_llm() and not self._learns():
             self.copies = number
             self.notes.append(f"each of {number} machines holds the model, for its share of the people")
@@ -95,14 +98,13 @@ class Cards(Words):
                 usual = _of_laptop(usual)
             owner = re.compile(P.owner).search(before, self.places[-1][3] if self.places else 0)
             also = owned >= 0 and re.fullmatch(rf" ?(?:and|plus|\+|&) (?:{P.count}\s*x? ?)?", before[owned:])
-            if owner and (
-                (owner[2] and self.said(P.replaceable)) or re.search(r"\brented (?:\S+ )?$", before)
-            ):
+            hires = re.search(rf"\brent(?:ed|ing)? (?:{P.count} ?x? ?)?$", before)
+            if owner and ((owner[2] and self.said(P.replaceable)) or hires):
                 owner = None  # Whether one is as good as the other, and what is hired
             if owner and re.match(rf"{P.hired_behind}| (?:at|from|on|with) (?:{sellers()})\b", after):
                 owner, self.hired = None, True
             behind_it = after[behind.end() if behind else 0 :]
-            kept = re.match(P.kept_behind, behind_it)
+            kept = None if hires else re.match(P.kept_behind, behind_it)
             in_it = said or re.search(P.in_machine, before)
             kept = kept or (in_it and re.match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
             kept_there = re.search(P.idle, before) or re.search(P.inside_mine, before)
@@ -349,7 +351,9 @@ class Cards(Words):
                     self.traits.append((kind, name, value, True))
                     self.every(rf"\b(?:{words})\b")
                     self.notes += [] if kind in ("maker", "segment") else [f"only: {found[0].strip()}"]
-        self._say_of_software()
+        vendors = {catalog.get(gpu).vendor for gpu, *_ in self.places} & RULES["software"].keys()
+        for vendor in sorted(vendors) if self.take(P.cuda) else ():
+            self.correct(f"{vendor} GPUs have no CUDA cores: {RULES['software'][vendor]}.")
         no_module = self.denied["nvlink"] or self.deny(P.module)
         self.form = "pcie" if no_module else self.first(P.board, again=False) or None
         of_card = self.said(rf"{P.money} (?:for|on) (?:the |an? )?(?:gpu|card)\b")
@@ -375,12 +379,6 @@ class Cards(Words):
             self.correct(
                 f"{name} has no NVLink: several of them talk over PCIe, and each keeps its own {memory}."
             )
-
-    def _say_of_software(self) -> None:
-        """What runs networks on the GPUs of other makers than the one whose software was named."""
-        vendors = {catalog.get(gpu).vendor for gpu, *_ in self.places} & RULES["software"].keys()
-        for vendor in sorted(vendors) if self.take(P.cuda) else ():
-            self.correct(f"{vendor} GPUs have no CUDA cores: {RULES['software'][vendor]}.")
 
     def _read_number_of_gpus(self) -> None:
         # "8 4090 cards": 4090 is a name here, not a count.
@@ -562,7 +560,7 @@ class Cards(Words):
         theirs = bool(people > 1 and hours and self.said(P.hours_each))  # "20 hours a week each"
         # Each has one; "together" is of the money
         apart = fields.get("concurrent") == 1 and not (often or theirs or self.said(P.one_for_all))
-        shares = self.take(P.sharing) or theirs or often
+        shares = self.take(P.sharing) or theirs or often or 1 < self.several < people
         self.shared = people > 1 and not apart and bool(shares or not self.said(P.for_each))
         self.by_default = self.shared and not shares
         if often:

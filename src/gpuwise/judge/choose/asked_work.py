@@ -216,9 +216,12 @@ class Worked(Cards):
         if self.shared and not (is_model(named, self.mode) and self.mode in (None, "infer")):
             # One machine for all of them, and of what the money buys the most.
             people = self.people = self.fields.pop("users")
-            self.notes.append(f"one machine that {people} people share")
+            most = (self.gpus or (1, needs.MOST_TOGETHER))[1] * self.several
+            turns = f", at most {most / people:.2g} GPUs for each, so they take turns" * (most < people)
+            machines = f"{self.several} machines" if self.several > 1 else "one machine"
+            self.notes.append(f"{machines} that {people} people share{turns}")
             self.ignore(f"how many share it ({people} people)" if self.by_default else "")
-            self.gpus = self.gpus or (1, 8)
+            self.gpus = self.gpus or (1, needs.MOST_TOGETHER)
             if "budget_usd" in self.fields and not self.done():
                 self.fields.setdefault("goal", "speed")
         drawn = named in _DRAWN | DIFFUSION.keys()

@@ -503,7 +503,9 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
         per_hour_items = np.full(len(rows), 3600 * need.concurrent / (need.latency_s or 1.0))
     running = np.where(own, drawn / 1000 * a.cooling * a.electricity_usd_per_kwh * busy, 0.0)
     if need.egress_gb and (span := egress_h(need)):
-        leaving = array([egress_of(row.offer) if row.way in RENTS and row.offer else 0.0 for row in rows])
+        # Where it is not known, the most that any is known to ask.
+        asked = (row.offer.egress_usd_per_gb if row.way in RENTS and row.offer else 0.0 for row in rows)
+        leaving = array([most_egress() if each is None else each for each in asked])
         an_hour = per_hour_items / need.items if need.items else 1 / span
         running = running + leaving * need.egress_gb * an_hour
     per_hour = fixed + running
@@ -544,11 +546,6 @@ def egress_h(need: Need) -> float | None:
     if need.items:
         return (need.period_s or 3600.0) / 3600
     return need.hire_h or (HOURS_PER_YEAR / 12 if is_service(need) else None)
-
-
-def egress_of(offer: Offer) -> float:
-    """USD of a GB that leaves the provider; where it is not known, the most that any is known to ask."""
-    return most_egress() if offer.egress_usd_per_gb is None else offer.egress_usd_per_gb
 
 
 def most_egress() -> float:

@@ -26,6 +26,7 @@ from gpuwise.facts import catalog
 from gpuwise.judge.choose import answer, fit, phrases
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose.candidates import EQUAL, FEW, Candidates, Mask, cards_paid, worth_per_hour
+from gpuwise.judge.choose.fit import Limit
 from gpuwise.judge.choose.phrases import WORTH_A_WORD, WORTH_SAYING, counted, offered_as, times
 from gpuwise.judge.choose.speeds import memory_of
 from gpuwise.model.gpu import Offer
@@ -73,7 +74,8 @@ def recommend(
         # Where the largest is too small, none fits.
         largest = max(asked, key=lambda s: sizes[s.gpu_id] * s.gpus).refusal
         if "does not fit" in largest:
-            raise fit.too_large(need, largest)
+            each = (s.refusal for s in asked if (s.gpu_id, s.gpus) in need.sets)  # Of all that are named
+            raise fit.too_large(need, "; ".join(dict.fromkeys((largest, *each))))
         raise NoDataError(f"no GPU has a speed: {largest}", hint="measure it", code="bench")
     found = fit.limits(need, them, speeds)
     ok, apart = fit.kept(found, len(them)), priced.machines_of(them)
@@ -104,7 +106,7 @@ def recommend(
             for rank, place in enumerate(places[1:COMPARED], start=2)
             if options[0].price_usd is not None and options[rank - 1].price_usd is not None
         ),
-        changes=tuple(changes(need, them, places)),
+        changes=(*over_budget(need, them, places[0], found), *changes(need, them, places)),
         advice=(
             *answer.owned(need, them, found, options, left, speeds),
             *dict.fromkeys(side_by_side(them, places, need)),
@@ -294,12 +296,7 @@ def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str
     """What would make another option the first: its price, and hours of use."""
     first = places[0]
     if them.rows[first].way == "unpriced":
-        by = (
-            "these are the last that were seen"
-            if need.goal == "price"
-            else "older ones would rank them by cost"
-        )
-        yield f"a fresh price: {by}"
+        yield "fresh prices: by these they would be ranked"
         return
     other = next((p for p in places if them.rows[p].gpu != them.rows[first].gpu), None)
     if other is not None and them.ranked[other] >= them.ranked[first]:
@@ -312,6 +309,21 @@ def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str
         else:
             yield from _price_change(need, them, other, float(them.ranked[first]) * ahead)
     yield from hours_that_pay(need, them, places)
+
+
+def over_budget(need: Need, them: Candidates, first: int, found: Sequence[Limit]) -> Iterator[str]:
+    """What a little more money than a budget would get: what is much faster, or has a price that is fresh."""
+    budget, way = need.budget_usd or 0.0, them.rows[first].way
+    asked = need.goal == "speed" or way in ("unpriced", "have")
+    for money in (limit for limit in found if limit.code == "budget" and asked):
+        near = fit.kept([limit for limit in found if limit is not money], len(them)) & ~money.ok
+        near &= money.needed <= A_LITTLE_MORE * budget
+        near &= (them.speed >= MUCH_FASTER * them.speed[first]) | (way == "unpriced")
+        least = min(np.flatnonzero(near & ~np.isnan(them.price)), key=lambda p: money.needed[p], default=None)
+        if least is not None:
+            faster = significant(float(them.speed[least] / them.speed[first]))
+            more = f"a budget of {usd(float(money.needed[least]))} instead of {usd(budget)}"
+            yield f"{more} ({name_of(them, int(least))}, {faster} times as fast)"
 
 
 def _price_change(need: Need, them: Candidates, place: int, target: float) -> Iterator[str]:
@@ -391,6 +403,7 @@ def mixed(need: Need, them: Candidates, places: Sequence[int], item: str) -> Ite
 def name_of(them: Candidates, place: int) -> str:
     row = them.rows[place]
     where = {"have": "that you have", "new": "bought new", "used": "bought used", "street": "bought"}
+    where["unpriced"] = "at its last price"
     kind = "" if row.way == "on-demand" else f" ({row.way})"
     offer = row.offer
     how = where.get(row.way) or f"from {(offer.provider or offer.source.title) if offer else 'no one'}{kind}"

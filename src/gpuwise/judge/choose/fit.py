@@ -382,8 +382,8 @@ def too_large(need: Need, refusal: str) -> GpuwiseError:
     model = llms.find(need.workloads[0][0])
     size = f"{model.parameters / 1e9:,.0f} G weights takes {FULL_BYTES * model.parameters / 1e12:.2g} TB"
     problem = (
-        f"to train all {size} for weights, gradients and optimiser, more than one machine of {need.gpus[1]} "
-        f"GPUs has ({refusal})"
+        f"to train all {size} for weights, gradients and optimiser, more than {need.gpus[1]} such GPUs have "
+        f"({refusal})"
     )
     hint = "adapters instead (--mode qlora), a smaller model, or a cluster of machines"
     return NoDataError(problem, hint=hint, code="too-large")
@@ -479,12 +479,13 @@ def rejected(
 
 
 def too_small(need: Need, speeds: Sequence[Record]) -> list[str]:
-    """That the work does not fit in the memory that was asked for, of the largest GPU that has it."""
-    if need.memory_gb is None:
+    """That the work does not fit in the memory, or the form, that was asked for, of the largest such GPU."""
+    if need.memory_gb is None and need.form is None:
         return []
-    low, high = need.memory_gb[0], need.memory_gb[1] or inf
+    low, high = need.memory_gb or (0.0, None)
     sizes = {speed.gpu_id: (catalog.get(speed.gpu_id).memory_bytes or 0.0) / 2**30 for speed in speeds}
-    of_it = [speed for speed in speeds if low - HALF_GB <= sizes[speed.gpu_id] <= high + HALF_GB]
+    of_it = [s for s in speeds if low - HALF_GB <= sizes[s.gpu_id] <= (high or inf) + HALF_GB]
+    of_it = [s for s in of_it if not need.form or has_form(catalog.get(s.gpu_id), need.form)]
     largest = max(of_it, key=lambda speed: speed.gpus * sizes[speed.gpu_id], default=None)
     fits = any(speed.throughput for speed in of_it)
     return [largest.refusal] if largest and "does not fit" in largest.refusal and not fits else []
@@ -510,12 +511,12 @@ def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
     if need.acquire == "own" and form in COMPUTERS:
         return "sold only inside a computer, and no price of one is known"
     what = {"own": "to buy", "rent": "to rent", "both": ""}[need.acquire]
-    what = f"{what} {' or '.join(need.sold)}".strip()
+    what = " ".join((what, *need.sold[:1])).strip()
     age = need.assumptions.max_age_days
     parts = (
         "no price", what, f"of {', '.join(need.providers)}" if need.providers else "",
-        f"in {need.region}" if need.region else "",
-        f"seen within {age} days" if age is not None else "", "is known for this number of GPUs",
+        f"in {need.region}" if need.region and need.acquire != "own" else "",
+        f"seen within {age} days" if age is not None else "", "is known",
     )  # fmt: skip
     return " ".join(part for part in parts if part)
 
@@ -540,6 +541,8 @@ def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] 
     asked for is not for sale here at all. `left` says of GPUs that were named why each is left out."""
     for limit in found:
         if limit.code and not limit.ok.any() and np.isnan(limit.needed).all():
+            if left:
+                return NoDataError("; ".join(left), hint="a larger GPU, or a smaller model", code="too-large")
             return NoDataError(
                 f"no GPU with a speed and a price here keeps the limit on {limit.code}",
                 hint="add prices of your own; predictions give speeds without prices", code="no-price",
@@ -668,7 +671,9 @@ def loosened(
                 good.append(tuple(way._replace(gpus=found) for way in tried.values()))
                 break
     advice = [start for start in data["ways"] if "" in {way.limit for way in start}]
-    good = [each for each in good if not any(_is_far(need, way) for way in each)] or good[:1]
+    most = FAR * (need.budget_usd or inf)  # So much more money nobody has who stated the other
+    near = [e for e in good if all((way.changes.get("budget_usd", 1.0) or inf) <= most for way in e)]
+    good = near or good[:1]
     pairs = [{way[:2] for way in each} for each in good]
     good = [each for each, own in zip(good, pairs, strict=True) if not any(other < own for other in pairs)]
     good.sort(key=len)
@@ -690,11 +695,6 @@ def least_budget(error: GpuwiseError) -> float:
     return next(
         (w.changes["budget_usd"] or 0.0 for w, *more in ways if w.limit == "budget" and not more), 0.0
     )
-
-
-def _is_far(need: Need, way: Way) -> bool:
-    """Whether a budget to be relaxed to is so much more money that nobody who stated the other has it."""
-    return way.limit == "budget" and (way.changes["budget_usd"] or inf) > FAR * (need.budget_usd or inf)
 
 
 def _elsewhere(need: Need, answers: Callable[..., Recommendation | None]) -> Way | None:
@@ -770,9 +770,11 @@ def use(name: str, need: Need, own: Record, offers: Sequence[Offer], today: date
         return Use(preset=name, title=preset.title, verdict=verdict, reason=reason, item=item)
     them = candidates(need, [own], offers, today=today)
     works = ", ".join(part for part, _ in need.workloads)
+    # What is bound by memory runs in any format of 16 bits; on Volta and older that is FP16.
+    in_16 = "fp16" * (own.question.precision == Precision.BF16 and spec.text("matrix_bf16") == "False")
     return Use(
         preset=name, title=preset.title, verdict=verdict, reason=lacks, item=item,
-        example=f"{works} {need.mode} {own.question.precision or need.precision}",
+        example=f"{works} {need.mode} {in_16 or own.question.precision or need.precision}",
         throughput=own.throughput, basis=own.basis,
         cost_per_item_usd=min((float(cost) for cost in them.per_item if cost > 0), default=None),
     )  # fmt: skip

@@ -96,8 +96,11 @@ USUAL_NOTE = "each token within 50 ms"
 HOURS_STATED = "{:.3g} h of use a week"
 REPLACED = "what you have is replaced"
 SUPPORTED = "cards of workstations and servers, which makers support where many rely on them"
-# As `gpuwise fit` counts its usual optimiser, `predictor.fit.STATE_BYTES` beside the weights.
-ALL_LEARN = "all weights learn, by AdamW in 16 bits: 8 bytes a parameter (mixed precision takes 16)"
+# `predictor.fit.STATE_BYTES` of `adamw32`, with the weights.
+ALL_LEARN = (
+    "all weights learn, by AdamW in mixed precision: 16 bytes a parameter (weights 2, gradients 2, a copy in "
+    "32 bits 4, moments 8); all of it in 16 bits takes 8"
+)
 # Models by the names of our own decoders, which adapters are trained on by their public names, and by family.
 _SIZES = {"llm-8b": "llama-3.1-8b", "llm-1b": "llama-3.2-1b", "llm-8b-lora": "llama-3.1-8b"}
 
@@ -498,6 +501,10 @@ def settled(need: Need) -> Need:
         context = need.context or usual
         need = replace(need, context=context)
         said.append(f"contexts of {context:,} tokens")
+        if need.task == "infer" and not need.reads:
+            first = need.first_token_s is not None or need.latency_kind == "TTFT"
+            said += [f"the first token: of a prompt of {context:,}, with no other before it"] * first
+            said += ["speeds are of tokens written, without the time to read prompts"] * (need.items is None)
         if need.task == "infer" and need.items is None:
             # People who use one machine together, or who have it at home.
             together = need.concurrent or (need.users if need.users > 1 else int(need.acquire == "own"))

@@ -14,7 +14,8 @@ def both_ways(found: Recommendation) -> str:
     """What the other of owning and renting takes for the same work, and from when on buying pays where the
     work comes again."""
     need, first = found.need, found.options[0]
-    least = first.throughput.value if first.way == "have" else 0.0  # Nobody rents what is slower than his own
+    # Nobody rents what is slower than his own, but for work that comes again and that it does in time.
+    least = first.throughput.value if first.way == "have" and not need.period_s else 0.0
     rent = next((o for o in found.options if o.way in RENTS and o.throughput.value >= least), None)
     own = next((o for o in found.options if o.outlay_usd), None)
     if first.way not in RENTS:

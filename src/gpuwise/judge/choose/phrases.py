@@ -63,7 +63,10 @@ def begun(text: str) -> str:
 
 
 def dated(option: Option) -> str:
-    return option.price_source if option.price_source in (PAID, STATED) else f"price of {option.seen_on}"
+    """When and, of a purchase, where a price was seen; or that it is the user's own."""
+    where = f" at {option.provider}" * bool(option.provider and option.way not in RENTS)
+    own = option.price_source in (PAID, STATED)
+    return option.price_source if own else f"price of {option.seen_on}{where}"
 
 
 def what_it_does(need: Need, first: Option, item: str) -> str:
@@ -133,7 +136,8 @@ def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
         return f"{sum_of(need, hours * hourly, a_month)} pays for {hours:,.0f} h: {done(hours)}"
     if need.hire_h and not first.outlay_usd:
         return f"{usd(hourly * need.hire_h)} for {need.hire_h:,.0f} h, {done(need.hire_h)}"
-    said = [rate, f"{usd(hourly)} an hour of use"] if first.outlay_usd or need.concurrent else [rate]
+    of_all = f" of all {need.users}" * (need.users > 1)
+    said = [rate, f"{usd(hourly)} an hour of use{of_all}"] if first.outlay_usd or need.concurrent else [rate]
     if need.concurrent > 1 and need.task and hourly:
         said.append(f"{usd(hourly / first.throughput.value / 3600 * 1e6)} for a million {item}s at that load")
     if need.concurrent or a_month or week != Assumptions().hours_per_week:
@@ -155,8 +159,15 @@ def weekly_use(hours_per_week: float) -> str:
 
 def memory_filled(need: Need, option: Option) -> str:
     """How much of each GPU's memory the work takes: `19.8 of 24 GiB`."""
-    size = memory_of(need, catalog.get(option.gpu_id)) or 0.0
-    return f"{size * (1 - max(0.0, option.memory_spare or 0.0)) / 2**30:.3g} of {size / 2**30:.4g} GiB"
+    spec = catalog.get(option.gpu_id)
+    size = memory_of(need, spec) or 0.0
+    taken = size * (1 - max(0.0, option.memory_spare or 0.0)) / 2**30
+    if spec.memory_varies and not need.memory_gb:
+        from gpuwise.predictor.fit import USABLE_SHARED  # of language models alone
+
+        least = next((each for each in USUAL.shared_gb if USABLE_SHARED * each >= taken), size / 2**30)
+        return f"{taken:.3g} GiB, so of those with {least:g} GB of memory or more"
+    return f"{taken:.3g} of {size / 2**30:.4g} GiB"
 
 
 def drawn_w(need: Need, option: Option) -> tuple[float, float]:
@@ -180,13 +191,13 @@ def fed_by(need: Need, option: Option) -> str:
     """The supply to buy; of one that is there and less than makers advise, the limit of each card's watts."""
     board_w, host_w = option.power_w or 0.0, host_of(option.gpu_id, option.count)[2]
     supply = fit.supply_w(board_w)
+    if board_w <= USUAL.slot_w * option.count and catalog.get(option.gpu_id).text("form") == "pcie":
+        return f"a PCIe slot gives a card {float(USUAL.slot_w):g} W, so no power plug is needed"
     there = next((float(n.split()[3]) for n in need.notes if n.startswith(fit.SUPPLIED[:11])), inf)
     if there < (supply or inf):
         each = (there / fit.SUPPLY - fit.HOST_PEAK_W) / option.count
         advised = f"makers advise a supply of {f'{supply} W' if supply else 'more'}"
-        limit = f": with {there:g} W, limit each card to {each:.0f} W"
-        # Cards that a slot feeds have no lower limit.
-        return advised + (limit if each >= USUAL.slot_w else "")
+        return advised + f": with {there:g} W, limit each card to {each:.0f} W" * bool(each >= USUAL.slot_w)
     return f"a power supply of {supply} W" if supply else f"{(board_w + host_w) / 1000:.2g} kW with its host"
 
 

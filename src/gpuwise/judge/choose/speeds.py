@@ -20,7 +20,7 @@ stated in closed form by the workload, and the nearer of two limits of the data 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -225,6 +225,7 @@ def _plan(need: Need, weights: Precision, **more: Any) -> Plan:
     from gpuwise.predictor.fit import Plan
 
     task = need.task or "infer"
+    more = {"optimiser": "adamw32"} | more if task == "full" else more  # Mixed precision, as most train
     return Plan(
         model=llms.find(need.workloads[0][0]), task=task, weights=weights,
         context=settled_context(need), checkpoint=need.mode == "train", **more,
@@ -282,7 +283,10 @@ def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
         return blank(issues=refused(best.refusal or "no speed is known"))
     detail = f"order of magnitude only: no model measured on a card of {spec.vendor} is known"
     unproven = (Issue.warning("order-of-magnitude", detail),)
-    begins = _first_token(need, first.first_token_s)
+    begins = list[str]()
+    if first.first_token_s and need.first_token_s is not None:  # Limited beside each later one
+        allowed = f"of {seconds(need.first_token_s)} allowed"
+        begins.append(f"{FIRST_TOKEN}{seconds(first.first_token_s)}, {allowed}")
     # The prompts of so many answers are read between their steps.
     read_s = need.reads * _prompt_token_s(best) if need.reads else 0.0
     return blank(
@@ -311,12 +315,6 @@ def alone(need: Need, found: Record) -> Record:
     workers come and go with the requests, few share one, unless somebody says how many ask at once."""
     one = replace(need, concurrent=1, formats=())
     return _of_model(one, found.question.precision or need.precision, found.gpu_id, found.gpus)
-
-
-def _first_token(need: Need, takes: float | None) -> Iterator[str]:
-    """When the first token comes, where that is limited beside each later one."""
-    if takes and need.first_token_s is not None:
-        yield f"{FIRST_TOKEN}{seconds(takes)}, of {seconds(need.first_token_s)} allowed"
 
 
 def _latency(need: Need, found: Fit) -> float | None:
@@ -616,8 +614,11 @@ def recipes(need: Need, gpu: str, count: int) -> str:
     said = []
     for task in TASKS[1:]:
         way = replace(need, task=task, mode="train")
-        found = fit(_plan(way, FORMATS[task], gpus=count, chunked=True), gpu)
-        said.append(f"{task} {gibibytes(found.needed_bytes)}" + " (too much)" * (not found.fits))
+        plan = _plan(way, FORMATS[task], gpus=count, chunked=True)
+        found, less = fit(plan, gpu), fit(replace(plan, optimiser="adamw"), gpu)
+        in_16 = f"{'too much; ' * (not found.fits)}{gibibytes(less.needed_bytes)} with all of it in 16 bits"
+        note = in_16 if task == "full" else "too much" * (not found.fits)
+        said.append(f"{task} {gibibytes(found.needed_bytes)}" + f" ({note})" * bool(note))
     room = gibibytes(catalog.get(gpu).memory_bytes or 0.0)
     of = f"each of {count} x" if count > 1 else "one"
     return f"On {of} {gpu} with {room}: {', '.join(said)}"

@@ -68,12 +68,6 @@ def split(found: Recommendation) -> str:
     return f"By MIG one {phrases.short_name(first.gpu_id)} is up to {number} GPUs of {each}."
 
 
-def from_elsewhere(asked: str, place: str, named: bool) -> str:
-    """That nothing to rent, or none of what was named, is known where it was asked for, and where that is."""
-    what = "None of these" if named else "Nothing that does it"
-    return f"{what} is known to rent in {asked}, so rent is of {place or 'any region'}. "
-
-
 # Times as much work, or as cheap, that is worth saying though no fresh price is known.
 MUCH = 1.5
 
