@@ -53,7 +53,7 @@ FIELDS: Mapping[str, Field] = {
 # Fields that are right or wrong to the last digit.
 COUNTS = frozenset(
     {
-        *("cuda_cores", "stream_processors", "tensor_cores", "rt_cores", "sm_count"),
+        *("cuda_cores", "stream_processors", "tensor_cores", "rt_cores", "sm_count", "rops", "tmus"),
         *("memory_bus_bits", "slots", "pcie_generation", "process_nm", "compute_capability"),
     }
 )
@@ -394,7 +394,7 @@ def _value(match: re.Match[str], text: str) -> Token:
     bound |= text.startswith("^", match.end())
     return Token(
         kind="value", start=match.start(), end=match.end(), text=match[0],
-        dimension="other" if match["per"] or pin or bound else "usd" if match["money"] else dimension,
+        dimension="other" if match["per"] or bound else "pin" if pin else "usd" if match["money"] else dimension,
         numbers=(number,),
         count=int(match["times"][0]) if match["times"] else 1,
         approximate=bool(cue_before("about", text, match.start()) or CUES["so"].match(text, match.end())),
