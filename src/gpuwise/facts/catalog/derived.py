@@ -191,8 +191,8 @@ def derive(spec: GpuSpec) -> Iterator[Derived]:
     bits, per_pin = spec.number("memory_bus_bits"), spec.number("memory_transfers_per_s")
     stated = spec.memory_bytes_per_s
     if bits and stated and per_pin is None:
-        formula, inputs = "memory_bytes_per_s x 8 / memory_bus_bits", (("memory_bytes_per_s", stated),)
-        yield beside("memory_transfers_per_s", formula, stated * 8 / bits, *inputs)
+        formula = "memory_bytes_per_s x 8 / memory_bus_bits"
+        yield beside("memory_transfers_per_s", formula, stated * 8 / bits, ("memory_bytes_per_s", stated))
         for grade in _GRADES.get(spec.text("memory_type") or "", ()):
             if abs(bits * grade * 1e9 / 8 / stated - 1) < _NEAR_GRADE:
                 formula = f"memory_bus_bits x {grade:g} Gbit/s / 8"

@@ -25,9 +25,7 @@ FORMATS = tuple(field for field in FIELDS if field[:5] == "peak:" and field[5:])
 # The field of a value without words.
 OF_UNIT = {"w": "power_w", "bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s"}
 # Fields that count things.
-WHOLE = frozenset(
-    {"cuda_cores", "stream_processors", "tensor_cores", "rt_cores", "sm_count", "rops", "tmus"}
-)
+WHOLE = frozenset({"cuda_cores", "stream_processors", "tensor_cores", "rt_cores", "sm_count", "rops", "tmus"})
 # Characters between a value and the word that says what it counts: "568 fourth-generation Tensor Cores".
 NEAR = 40
 # Letters of a cell, those of Chinese counted thrice, from which on it is a remark.

@@ -42,7 +42,7 @@ _EXACT = frozenset(
 _SHADERS = ("cuda_cores", "stream_processors", "shading_units")
 # What other products of the same chip with the same figure vouch for.
 _OF_CHIP = frozenset(
-    {"sm_count", "rt_cores", "rops", "die_area_m2", "l2_bytes", "memory_bus_bits", "memory_bytes_per_s", "link_bytes_per_s"}
+    {"sm_count", "rt_cores", "rops", "l2_bytes", "memory_bus_bits", "memory_bytes_per_s", "link_bytes_per_s"}
 )
 # A street price, say: too rough to judge by.
 _APPROXIMATE = re.compile(r"approximate\b")

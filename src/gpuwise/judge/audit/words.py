@@ -392,9 +392,10 @@ def _value(match: re.Match[str], text: str) -> Token:
     # "<1" is a bound, no figure; nor is "1024^3".
     bound = text[max(0, match.start() - 2) : match.start()].rstrip().endswith(("<", "\u2264", "\u2265"))
     bound |= text.startswith("^", match.end())
+    odd = (("other", match["per"] or bound), ("pin", pin), ("usd", match["money"]))
     return Token(
         kind="value", start=match.start(), end=match.end(), text=match[0],
-        dimension="other" if match["per"] or bound else "pin" if pin else "usd" if match["money"] else dimension,
+        dimension=next((name for name, is_so in odd if is_so), dimension),
         numbers=(number,),
         count=int(match["times"][0]) if match["times"] else 1,
         approximate=bool(cue_before("about", text, match.start()) or CUES["so"].match(text, match.end())),
