@@ -159,15 +159,17 @@ def _computed_from(spec: GpuSpec, field: str) -> Iterator[Evidence]:
     rate of its clock; or units of an Arc, each of which has one for ray tracing, and their XMX engines and
     texture units (Intel, Xe-HPG and Xe2 architecture)."""
     found = [(*d.inputs[-1], d.derived) for d in catalog.derive(spec) if d.field == field]
+    if field == "core_hz":
+        # Texts call either clock that of the core.
+        found = [(name, 1.0, 1.0) for name in ("base_hz", "boost_hz")]
     die, rays = catalog.chips().get(spec.text("chip") or ""), spec.number("rt_cores")
     if die and rays and spec.vendor == "Intel" and field in ("sm_count", "tensor_cores", "tmus"):
         found = [("rt_cores", rays, die.each(field) * rays)] if die.each(field) else []
     for factor, number, product in found:
         for known in of(spec.id, factor):
-            others = (n * product / number for n in known.alternatives if isinstance(n, float))
-            yield replace(
-                known, value=float(product), text=printed(field, float(product)), alternatives=(*others,)
-            )
+            times = product / number
+            value, *others = (n * times for n in (known.value, *known.alternatives) if isinstance(n, float))
+            yield replace(known, value=value, text=printed(field, value), alternatives=(*others,))
 
 
 def _matrix_units(spec: GpuSpec) -> Iterator[Evidence]:
