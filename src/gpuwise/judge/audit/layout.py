@@ -174,7 +174,8 @@ def side_by_side(text: str) -> tuple[Subject, ...]:
     joined = all(CUES["versus"].fullmatch(text, a.end, b.start) for a, b in pairwise(gpus))
     named = tuple(one for gpu in gpus if (one := subject([gpu])) is not None)
     # "GTX 1080 11Gbps" is how it is sold.
-    return named if joined and not any(t.kind == "value" and t.dimension != "other" for t in tokens) else ()
+    values = (t.dimension for t in tokens if t.kind == "value")
+    return named if joined and all(dimension in ("other", "pin") for dimension in values) else ()
 
 
 def _places(lines: Sequence[Line], start: int) -> tuple[list[tuple[int, int]], int]:
