@@ -54,6 +54,8 @@ _UNDER = {
     "chip": ("architecture",),
     "pcie_generation": ("link_bytes_per_s", "slots", "memory_bus_bits"),
     "compute_capability": ("architecture", "chip", "sm_count"),
+    "tensor_core_generation": ("tensor_cores",),
+    "rt_core_generation": ("rt_cores",),
 }
 
 # How many times a GPU's own figure is that of several of it, the one that its owner set, its whole die's.
@@ -399,7 +401,8 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     ):  # fmt: skip
         return None
     # "544 Turing Tensor Cores": the architecture in between says nothing of the field.
-    after = next((t for t in tokens[place + 1 :] if t.field != "architecture"), None)
+    between_them = ("architecture", "tensor_core_generation", "rt_core_generation")
+    after = next((t for t in tokens[place + 1 :] if t.field not in between_them), None)
     if after is not None and after.kind == "field" and FIELDS[after.field].dimension in (dimension, "none"):
         between = cell[token.end : after.start]
         if after.text == "RAM" and "VRAM" in cell:

@@ -37,7 +37,7 @@ _VECTOR_HALF = {"Pascal": 2, "Volta": 2, "Turing": 2, "Hopper": 2, "CDNA": 2, "R
 _EXACT = frozenset(
     {"launch", "architecture", "chip", "memory_type", "compute_capability", "pcie_generation",
      # A chip has one count of transistors, which its vendor states once.
-     "transistors", *ABILITIES}
+     "transistors", "tensor_core_generation", "rt_core_generation", *ABILITIES}
 )  # fmt: skip
 _SHADERS = ("cuda_cores", "stream_processors", "shading_units")
 # What other products of the same chip with the same figure vouch for.

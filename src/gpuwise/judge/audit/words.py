@@ -55,6 +55,7 @@ COUNTS = frozenset(
     {
         *("cuda_cores", "stream_processors", "tensor_cores", "rt_cores", "sm_count", "rops", "tmus"),
         *("memory_bus_bits", "slots", "pcie_generation", "process_nm", "compute_capability"),
+        *("tensor_core_generation", "rt_core_generation"),
     }
 )
 # Bits of the bus of a memory chip, of which that of every product is a multiple.
@@ -169,6 +170,8 @@ _NAMES = {
     field: re.sub("<<(.*?)>>", lambda part: _PARTS[part[1]], name) for field, name in NAMES["names"].items()
 }
 CHIP = re.compile(_NAMES["chip"])
+# How numbers begin that say which one: "Fourth-generation".
+_ORDINALS = ("first", "secon", "third", "fourt", "fifth")
 _SLOTS = {"single": 1.0, "dual": 2.0, "double": 2.0, "triple": 3.0}
 # What is tried at a place, in this order: its name, what stands around its alternatives, and these. Of two
 # fields whose words begin at one place the earlier one is meant: "FP32 cores" are cores.
@@ -350,8 +353,9 @@ def _name(match: re.Match[str]) -> Token:
     if field in _PLACES:
         return Token(kind="field", start=start, end=end, text=text, field=_PLACES[field])
     name, numbers = text, tuple[Number, ...]()
-    if field == "pcie_generation":
-        numbers = (Number(value=float(re.findall(r"[1-6]", text)[0]), digits=2),)
+    if field.endswith("_generation"):
+        nth = {word: f"{number}" for number, word in enumerate(_ORDINALS, 1)}.get(text[:5].lower(), text)
+        numbers = (Number(value=float(re.findall(r"[1-6]", nth)[0]), digits=2),)
     elif field == "compute_capability":
         # sm_86 is 8.6
         numbers = (Number(value=int(match["cc"]) / 10, digits=len(match["cc"])),)
