@@ -549,7 +549,7 @@ def _is_of_laptop(claim: Claim) -> bool:
     plain = replace(claim, field="peak:fp32")
     ways = [(claim, 1), *([(plain, 1), (plain, 2)] if claim.field in ("peak:fp16", "peak:bf16") else ())]
     known = [n * k for one, n in ways for k in numbers_of(k.value for k in evidence_of(one))]
-    most = FASTER if memory else 1.0
+    most = FASTER if memory or claim.field.endswith("els_per_s") else 1.0
     return (forms == {"laptop"} or (rate and forms == {"soc"})) and all(
         any(SLOWED * k <= v <= most * k for k in known) for v in numbers_of(claim.values)
     )

@@ -122,7 +122,7 @@ def speaks_of_tokens(text: str) -> bool:
 
 # Bits a second above which a rate may be that of a whole memory.
 ONE_PIN = 64e9
-IN_BITS = re.compile(r"\d ?[GT]b(?:/s|ps|it)")
+IN_BITS = re.compile(r"\d ?(?:[GT]b(?:/s|ps|it)|\u0413\u0431\u0438\u0442)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
