@@ -629,6 +629,8 @@ _BY_SUFFIX: tuple[tuple[str, Callable[[float], Amount]], ...] = (
     ("_w", lambda v: Amount(f"{significant(v)} W", v, "W")),
     ("_usd", lambda v: Amount(f"{v:,.0f} USD", v, "USD")),
     ("_nm", lambda v: Amount(f"{v:g} nm", v, "nm")),
+    ("_m2", lambda v: Amount(f"{v * 1e6:g} mm\u00b2", v, "m\u00b2")),
+    ("els_per_s", lambda v: Amount(f"{v / 1e9:.4g} G/s", v, "1/s")),
     ("_m", lambda v: Amount(f"{v * 1000:.0f} mm", v, "m")),
     ("_bits", lambda v: Amount(f"{v:g} bit", v, "bit")),
 )

@@ -170,3 +170,29 @@ def test_a_bandwidth_over_its_bus_is_a_grade_in_which_memory_is_sold() -> None:
 def test_fp64_is_a_whole_fraction_of_fp32() -> None:
     formulas = {r.field: r.formula for g in ("gtx-1080", "rtx-4090") for r in catalog.derive(catalog.get(g))}
     assert formulas["peak:fp64:fp64:vector"] == "peak:fp32:fp32:vector / 64"
+
+
+@pytest.mark.parametrize(
+    ("gpu_id", "field", "value"),
+    [
+        ("rtx-4090", "tmus", 128 * 4),
+        ("gtx-1080", "tmus", 20 * 8),
+        ("rx-7900-xtx", "tmus", 96 * 4),
+        ("rtx-3090", "memory_transfers_per_s", 936e9 * 8 / 384),
+    ],
+)
+def test_what_no_source_need_state(gpu_id: str, field: str, value: float) -> None:
+    assert row(catalog.get(gpu_id), field).derived == pytest.approx(value, rel=0.002)
+
+
+def test_texture_and_pixel_rates_are_those_of_either_clock() -> None:
+    spec = catalog.get("rtx-4090")
+    rates = {(found.field, found.inputs[-1][0]): found.derived for found in derive(spec) if found.inputs}
+    assert rates["texels_per_s", "boost_hz"] == pytest.approx(512 * 2520e6)
+    assert rates["pixels_per_s", "base_hz"] == pytest.approx(176 * 2235e6)
+
+
+def test_each_source_of_a_rule_is_a_witness() -> None:
+    known = catalog.get("rtx-3090").values("die_area_m2")
+    assert [fact.value for fact in known] == [628.4e-6, 628e-6]
+    assert len({fact.source.id for fact in known}) == 2

@@ -1061,3 +1061,46 @@ def test_what_several_gpus_cost_hold_and_reach(text: str, wrong: list[str]) -> N
 def test_abilities_in_further_words(text: str, wrong: list[str]) -> None:
     found = audit.audit_text(text, today=TODAY).findings
     assert [f.field for f in found if f.verdict == "contradicts"] == wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "verdict"),
+    [
+        ("The RTX 4080 has a die size of 379 mm².", "die_area_m2", "agrees"),
+        ("The RTX 4080 has a die size of 609 mm^2.", "die_area_m2", "contradicts"),
+        ("GeForce RTX 3080: площадь кристалла 754 мм², 272 текстурных блока.", "die_area_m2", "contradicts"),
+        ("The RTX 3070 has 96 render output units.", "rops", "agrees"),
+        ("The RTX 3070 has 64 ROPs.", "rops", "contradicts"),
+        ("The RTX 4070 has 184 texture mapping units (TMUs).", "tmus", "agrees"),
+        ("The RTX 4070 has 240 texture units.", "tmus", "contradicts"),
+        ("La RTX 3060 a 112 unités de texture et de 48 unités de rendu.", "rops", "agrees"),
+        ("The RTX 3090 has a texture rate of 556 GTexel/s.", "texels_per_s", "agrees"),
+        ("The RTX 3090 has a texture rate of 356 GTexel/s.", "texels_per_s", "contradicts"),
+        ("The RTX 3090 has a pixel fill rate of 189.8 GPixels/s.", "pixels_per_s", "agrees"),
+        ("The RTX 4080 has 16 GB of GDDR6X memory at 22.4 Gbps.", "memory_transfers_per_s", "agrees"),
+        ("The RTX 4080 has 16 GB of GDDR6X memory at 19 Gbps.", "memory_transfers_per_s", "contradicts"),
+        # Either clock is called that of the core.
+        ("The RTX 4090 has a core clock of 2520 MHz.", "core_hz", "agrees"),
+        ("The RTX 4090 has a core clock of 2235 MHz.", "core_hz", "agrees"),
+        ("The RTX 4090 has a core clock of 1695 MHz.", "core_hz", "contradicts"),
+        ("The RTX 4090 has 512 fourth-generation Tensor Cores.", "tensor_core_generation", "agrees"),
+        ("The RTX 4090 has 512 fourth-generation Tensor Cores.", "tensor_cores", "agrees"),
+        ("The RTX 2060 has second-generation RT cores.", "rt_core_generation", "contradicts"),
+    ],
+)  # fmt: skip
+def test_what_a_chip_is_made_of(text: str, field: str, verdict: str) -> None:
+    assert verdicts(text, field) == {verdict}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The RTX 4090 server has a 10 Gbps network port.",
+        "The RTX 4090 has a memory clock of 1313 MHz.",
+        "The RTX 4090 needs a monitor over HDMI at 48 Gbps.",
+        "The RTX 4090 measures 304 x 137 mm.",
+        "The laptop with an RTX 4090 Laptop GPU has a texture rate of 700 GTexel/s.",
+    ],
+)
+def test_figures_like_those_of_a_chip_accuse_nobody(text: str) -> None:
+    assert accused(text) == []

@@ -226,7 +226,7 @@ def test_cells_that_span_rows(claimed: Read) -> None:
 def test_what_looks_like_a_field_and_is_not(claimed: Read) -> None:
     rows = (
         "| Memory clock | 14 GB/s |\n| System RAM | 64 GB |\n| FP32 per watt | 121 GFLOPS |\n"
-        "| RT core generation | 2 |"
+        "| Encoder generation | 2 |"
     )
     assert claimed(f"# RTX A5000\n\n| | RTX A5000 |\n|---|---|\n{rows}") == []
 
@@ -785,3 +785,10 @@ def test_columns_without_plain_labels(text: str, name: str, wrong: list[str]) ->
 def test_captions_and_labels_of_one_word(text: str, wrong: list[str]) -> None:
     found = audit.audit_text(text, "a.md").findings
     assert [one.stated for one in found if one.verdict == "contradicts"] == wrong
+
+
+def test_generations_of_cores_below_their_label_or_behind_their_count(claimed: Read) -> None:
+    rows = "| RT core generation | 2 |\n| Tensor cores | 256 (3rd Gen) |"
+    found = claimed(f"# RTX A5000\n\n| | RTX A5000 |\n|---|---|\n{rows}")
+    assert ("RTX A5000", "rt_core_generation", "2") in found
+    assert ("RTX A5000", "tensor_core_generation", "3rd Gen") in found

@@ -4,7 +4,8 @@
     sparse peak               2 x dense peak (2:4 structured sparsity)
     memory bandwidth          bus width x data rate per pin / 8; where none is stated, a grade that is sold
     fp64 of the cores         a whole fraction of fp32
-    cores                     multiprocessors x cores of one multiprocessor
+    cores, texture units      multiprocessors x those of one multiprocessor
+    texture and pixel rate    texture units, and ROPs, x clock
 
 Stated peaks are the vendor's own product, rounded, of the same factors, so that a difference of more
 than 1 % has a reason: another clock, another variant, the full die, or an error. Products are sold with
@@ -46,11 +47,13 @@ class FullDie:
     cores_per_sm: int  # CUDA cores, on AMD stream processors
     tensor_cores_per_sm: int
     rt_cores_per_sm: int
+    tmus_per_sm: int
     source: Source
 
     def each(self, field: str) -> int:
         """The units of one multiprocessor that a field of the catalog counts; 0 for any other field."""
         units = {"sm_count": 1, "tensor_cores": self.tensor_cores_per_sm, "rt_cores": self.rt_cores_per_sm}
+        units |= {"tmus": self.tmus_per_sm}
         units |= dict.fromkeys(("cuda_cores", "stream_processors"), self.cores_per_sm)
         return units.get(field, 0)
 
@@ -153,7 +156,7 @@ def derive(spec: GpuSpec) -> Iterator[Derived]:
     cores = "stream_processors" if spec.vendor == "AMD" else "cuda_cores"
     # Without units nothing follows of cores and peaks: boards of unannounced parts, Gaudi, Apple.
     if units is not None and die is not None:
-        for field in (cores, "tensor_cores", "rt_cores"):
+        for field in (cores, "tensor_cores", "rt_cores", "tmus"):
             if of_one := die.each(field):  # a chip without a kind of core gives no row for it
                 yield beside(field, f"sm_count x {of_one}", int(units) * of_one, ("sm_count", units))
     for rate in rates(spec) if units is not None else ():
@@ -169,6 +172,14 @@ def derive(spec: GpuSpec) -> Iterator[Derived]:
         formula = f"{counted} x {operations} x {clock_field}"
         inputs = ((counted, number), (clock_field, clock))
         yield beside(rate.field, formula, number * operations * clock, *inputs)
+    textures = spec.number("tmus") or (units or 0) * (die.each("tmus") if die else 0)
+    for field, counted, number in (
+        ("texels_per_s", "tmus", textures), ("pixels_per_s", "rops", spec.number("rops") or 0)
+    ):  # fmt: skip
+        for name in ("boost_hz", "base_hz"):
+            if product := number * (spec.number(name) or 0):
+                inputs = ((counted, number), (name, product / number))
+                yield beside(field, f"{counted} x {name}", product, *inputs)
     for peak in spec.peaks:
         dense = peak.field.removesuffix(":sparse")
         if peak.sparse and dense in peaks:
@@ -180,6 +191,8 @@ def derive(spec: GpuSpec) -> Iterator[Derived]:
     bits, per_pin = spec.number("memory_bus_bits"), spec.number("memory_transfers_per_s")
     stated = spec.memory_bytes_per_s
     if bits and stated and per_pin is None:
+        formula = "memory_bytes_per_s x 8 / memory_bus_bits"
+        yield beside("memory_transfers_per_s", formula, stated * 8 / bits, ("memory_bytes_per_s", stated))
         for grade in _GRADES.get(spec.text("memory_type") or "", ()):
             if abs(bits * grade * 1e9 / 8 / stated - 1) < _NEAR_GRADE:
                 formula = f"memory_bus_bits x {grade:g} Gbit/s / 8"

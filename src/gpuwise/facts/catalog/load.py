@@ -227,9 +227,11 @@ def _spec(
     for match in (first.get("chip", ""), first.get("architecture", "")):
         for rule in rules.get(match, ()):
             fits = rule["segment"] in ("", first["segment"]) and rule["form"] in ("", first["form"])
-            if fits and rule["field"] not in stated:
-                values = (rule["value"], rule["source"], rule["locator"], f"rule of {match}")
-                stated[rule["field"]] = [[row["gpu_id"], rule["field"], *values]]
+            note, lines = f"rule of {match}", stated.get(rule["field"], [])
+            # Each source that states it is one witness more.
+            if fits and all(line[3] != rule["source"] and line[5] == note for line in lines):
+                values = (rule["value"], rule["source"], rule["locator"], note)
+                stated[rule["field"]] = [*lines, [row["gpu_id"], rule["field"], *values]]
     peaks = [field for field in stated if field.startswith("peak:")]
     return GpuSpec(
         id=row["gpu_id"],

@@ -125,7 +125,7 @@ def same(claim: Claim, stated: Number | str, known: float | str) -> bool:
 def is_near(claim: Claim, stated: Number, known: float) -> bool:
     difference = abs(stated.value - known) / known if known else abs(stated.value)
     few = stated.digits <= FEW or claim.field == "memory_bytes"
-    clock = CLOCKS if claim.field.endswith("_hz") and not _is_swapped(stated, known) else 0.0
+    clock = CLOCKS if claim.field.endswith(("_hz", "els_per_s")) and not _is_swapped(stated, known) else 0.0
     # "About 936" has three significant digits: only figures of fewer digits are taken as rounded.
     rough = ROUGH if claim.approximate and stated.digits <= FEW else 0.0
     if difference <= max(clock, rough, FEW_CLOSE if few else CLOSE):

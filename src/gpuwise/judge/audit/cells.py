@@ -25,7 +25,7 @@ FORMATS = tuple(field for field in FIELDS if field[:5] == "peak:" and field[5:])
 # The field of a value without words.
 OF_UNIT = {"w": "power_w", "bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s"}
 # Fields that count things.
-WHOLE = frozenset({"cuda_cores", "stream_processors", "tensor_cores", "rt_cores", "sm_count"})
+WHOLE = frozenset({"cuda_cores", "stream_processors", "tensor_cores", "rt_cores", "sm_count", "rops", "tmus"})
 # Characters between a value and the word that says what it counts: "568 fourth-generation Tensor Cores".
 NEAR = 40
 # Letters of a cell, those of Chinese counted thrice, from which on it is a remark.
@@ -54,6 +54,8 @@ _UNDER = {
     "chip": ("architecture",),
     "pcie_generation": ("link_bytes_per_s", "slots", "memory_bus_bits"),
     "compute_capability": ("architecture", "chip", "sm_count"),
+    "tensor_core_generation": ("tensor_cores",),
+    "rt_core_generation": ("rt_cores",),
 }
 
 # How many times a GPU's own figure is that of several of it, the one that its owner set, its whole die's.
@@ -396,7 +398,8 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     ):  # fmt: skip
         return None
     # "544 Turing Tensor Cores": the architecture in between says nothing of the field.
-    after = next((t for t in tokens[place + 1 :] if t.field != "architecture"), None)
+    between_them = ("architecture", "tensor_core_generation", "rt_core_generation")
+    after = next((t for t in tokens[place + 1 :] if t.field not in between_them), None)
     if after is not None and after.kind == "field" and FIELDS[after.field].dimension in (dimension, "none"):
         between = cell[token.end : after.start]
         near = len(between) <= NEAR and CUES["between_value_and_word"].fullmatch(between.lower())

@@ -14,7 +14,7 @@ from typing import Literal
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit.cells import label_of, readings
-from gpuwise.judge.audit.words import ABILITIES, COUNTS, NAMES
+from gpuwise.judge.audit.words import ABILITIES, NAMES
 from gpuwise.model.gpu import Fact, GpuSpec, Peak, Source
 from gpuwise.model.judgement import Number
 from gpuwise.model.result import grouped
@@ -37,12 +37,12 @@ _VECTOR_HALF = {"Pascal": 2, "Volta": 2, "Turing": 2, "Hopper": 2, "CDNA": 2, "R
 _EXACT = frozenset(
     {"launch", "architecture", "chip", "memory_type", "compute_capability", "pcie_generation",
      # A chip has one count of transistors, which its vendor states once.
-     "transistors", *ABILITIES}
+     "transistors", "tensor_core_generation", "rt_core_generation", *ABILITIES}
 )  # fmt: skip
 _SHADERS = ("cuda_cores", "stream_processors", "shading_units")
 # What other products of the same chip with the same figure vouch for.
 _OF_CHIP = frozenset(
-    {"sm_count", "rt_cores", "l2_bytes", "memory_bus_bits", "memory_bytes_per_s", "link_bytes_per_s"}
+    {"sm_count", "rt_cores", "rops", "l2_bytes", "memory_bus_bits", "memory_bytes_per_s", "link_bytes_per_s"}
 )
 # A street price, say: too rough to judge by.
 _APPROXIMATE = re.compile(r"approximate\b")
@@ -98,9 +98,9 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
     if fact is None and field == "link" and spec.vendor != "NVIDIA":
         # NVLink is NVIDIA's: what has a size of memory here lacks it.
         fact = spec.facts.get("memory_bytes")
-    if fact is None and field in COUNTS:
-        return tuple(_counted(spec, field))
-    if fact is None or fact.source.kind == "article" or _APPROXIMATE.match(fact.note):
+    if fact is None:
+        return tuple(_computed_from(spec, field))
+    if fact.source.kind == "article" or _APPROXIMATE.match(fact.note):
         return ()
     if field in ABILITIES:
         # The catalog names the link that a GPU has; texts say whether it is NVLink.
@@ -154,15 +154,22 @@ def _by_chip() -> Mapping[str | None, list[GpuSpec]]:
     return grouped((spec.text("chip"), spec) for spec in catalog.all_gpus() if "chip" in spec.facts)
 
 
-def _counted(spec: GpuSpec, field: str) -> Iterator[Evidence]:
-    """A count that no source states: of the cores in the units of its chip; or of the units of an Arc, each
-    of which has one for ray tracing, and of their XMX engines (Intel, Xe-HPG and Xe2 architecture)."""
-    found = [("sm_count", float(d.derived)) for d in catalog.derive(spec) if d.field == field]
-    die = catalog.chips().get(spec.text("chip") or "")
-    if die and spec.vendor == "Intel" and field in ("sm_count", "tensor_cores") and die.each(field):
-        found = [("rt_cores", die.each(field) * (spec.number("rt_cores") or 0.0))]
-    for unit, count in found:
-        yield from (replace(known, value=count, text=printed(field, count)) for known in of(spec.id, unit))
+def _computed_from(spec: GpuSpec, field: str) -> Iterator[Evidence]:
+    """What no source states and a product gives, as sure as its last factor: cores of the units of a chip, a
+    rate of its clock; or units of an Arc, each of which has one for ray tracing, and their XMX engines and
+    texture units (Intel, Xe-HPG and Xe2 architecture)."""
+    found = [(*d.inputs[-1], d.derived) for d in catalog.derive(spec) if d.field == field]
+    if field == "core_hz":
+        # Texts call either clock that of the core.
+        found = [(name, 1.0, 1.0) for name in ("base_hz", "boost_hz")]
+    die, rays = catalog.chips().get(spec.text("chip") or ""), spec.number("rt_cores")
+    if die and rays and spec.vendor == "Intel" and field in ("sm_count", "tensor_cores", "tmus"):
+        found = [("rt_cores", rays, die.each(field) * rays)] if die.each(field) else []
+    for factor, number, product in found:
+        for known in of(spec.id, factor):
+            times = product / number
+            value, *others = (n * times for n in (known.value, *known.alternatives) if isinstance(n, float))
+            yield replace(known, value=value, text=printed(field, value), alternatives=(*others,))
 
 
 def _matrix_units(spec: GpuSpec) -> Iterator[Evidence]:

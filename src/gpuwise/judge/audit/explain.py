@@ -19,7 +19,8 @@ from gpuwise.judge.audit.words import ABILITIES, OF_BUS
 from gpuwise.model.judgement import Claim, Kind, Number
 
 # What a chip has more of than its products.
-OF_DIE = frozenset({"cuda_cores", "tensor_cores", "rt_cores", "sm_count", "memory_bus_bits", "l2_bytes"})
+OF_DIE = frozenset({"cuda_cores", "tensor_cores", "rt_cores", "sm_count", "tmus", "rops", "memory_bus_bits",
+                     "l2_bytes"})  # fmt: skip
 # From so many digits on, the same digits in another order are a transposition, not a coincidence.
 TELLING = 3
 TAKEN_FOR_OTHER = ("sparse as dense", "dense as sparse", "base as boost")

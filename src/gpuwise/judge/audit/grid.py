@@ -52,7 +52,8 @@ IN_CONTEXT = frozenset({"throughput", "rent per hour"})
 INFERRED: Sequence[str] = NAMES["inferred"]["labels"]
 LARGE = 1000
 # What the maker of a card sets.
-OF_MAKER = frozenset({"boost_hz", "base_hz", "power_w", "launch_price_usd", "price"})
+OF_MAKER = frozenset({"boost_hz", "base_hz", "core_hz", "texels_per_s", "pixels_per_s", "power_w",
+                      "launch_price_usd", "price"})  # fmt: skip
 # Fields in which variants of one product with different memory sizes differ.
 DIFFER_BY_SIZE = frozenset({"memory_bytes_per_s", "memory_type", "memory_bus_bits"})
 # Dimensions that values of one field have, with a label of it.

@@ -29,14 +29,14 @@ WITNESSES = 2
 BY_MAKER = frozenset({"slots"})
 # What several GPUs have no more of than one.
 OF_EACH = frozenset(
-    {"memory_bus_bits", "boost_hz", "base_hz", "process_nm", "compute_capability", "memory_type", "chip",
-     "architecture", "pcie_generation", "launch"}
+    {"memory_bus_bits", "boost_hz", "base_hz", "core_hz", "memory_transfers_per_s", "process_nm",
+     "compute_capability", "memory_type", "chip", "architecture", "pcie_generation", "launch"}
 )  # fmt: skip
 # What variants of one name have alike, or near each other: one that no source dates is as old as the others.
 ALIKE = frozenset({"launch", "launch_price_usd"})
 OF_MEMORY = frozenset({"memory_bytes_per_s", "memory_bus_bits"})
 # What programs measure, rates of arithmetic apart.
-MEASURED = frozenset({"memory_bytes_per_s", "link_bytes_per_s", "power_w", "boost_hz", "base_hz"})
+MEASURED = frozenset({"memory_bytes_per_s", "link_bytes_per_s", "power_w", "boost_hz", "base_hz", "core_hz"})
 NOT_JUDGED = frozenset({"price", "peak:"})
 # How far a round ratio ("twice") may be off.
 RATIO = 0.2
@@ -538,9 +538,10 @@ def _is_of_laptop(claim: Claim) -> bool:
     """Whether a rate or a clock is one that a laptop's GPU has at a lower power, a memory rate that of slower
     or faster chips, which a workstation's has, or a rate that of a unified chip with fewer cores."""
     rate = claim.field.startswith("peak:")
-    if not rate and claim.field not in ("boost_hz", "memory_bytes_per_s"):
+    memory = claim.field in ("memory_bytes_per_s", "memory_transfers_per_s")
+    if not rate and not memory and claim.field not in ("boost_hz", "core_hz", "texels_per_s", "pixels_per_s"):
         return False
-    if claim.field == "memory_bytes_per_s" and (
+    if memory and (
         mechanism(claim) or any(catalog.get(i).text("segment") == "consumer" for i in claim.gpu_ids)
     ):
         return False
@@ -548,7 +549,7 @@ def _is_of_laptop(claim: Claim) -> bool:
     plain = replace(claim, field="peak:fp32")
     ways = [(claim, 1), *([(plain, 1), (plain, 2)] if claim.field in ("peak:fp16", "peak:bf16") else ())]
     known = [n * k for one, n in ways for k in numbers_of(k.value for k in evidence_of(one))]
-    most = FASTER if claim.field == "memory_bytes_per_s" else 1.0
+    most = FASTER if memory or claim.field.endswith("els_per_s") else 1.0
     return (forms == {"laptop"} or (rate and forms == {"soc"})) and all(
         any(SLOWED * k <= v <= most * k for k in known) for v in numbers_of(claim.values)
     )
@@ -674,6 +675,8 @@ def _is_within(claim: Claim, known: evidence.Evidence, near: float) -> bool:
     near = max(near, VARIANTS) if known.source.kind == "derived" else near
     if claim.field in COUNTS or claim.field == "memory_bytes" or not isinstance(value, float):
         return False
+    # Areas and rates per pin are measured and sold to the last digit.
+    near = min(near, ROUNDED) if claim.field in ("die_area_m2", "memory_transfers_per_s") else near
     return all(isinstance(v, Number) and alike(v.value, value, near) for v in claim.values)
 
 

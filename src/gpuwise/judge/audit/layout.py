@@ -175,7 +175,8 @@ def side_by_side(text: str) -> tuple[Subject, ...]:
     ends = [*(gpu.start for gpu in gpus[1:]), len(text)]
     named = tuple(_called(gpu, text[gpu.end : end]) for gpu, end in zip(gpus, ends, strict=True))
     # "GTX 1080 11Gbps" is how it is sold.
-    return named if joined and not any(t.kind == "value" and t.dimension != "other" for t in tokens) else ()
+    values = (t.dimension for t in tokens if t.kind == "value")
+    return named if joined and all(dimension in ("other", "pin") for dimension in values) else ()
 
 
 def _called(gpu: Token, behind: str) -> Subject:

@@ -53,8 +53,9 @@ FIELDS: Mapping[str, Field] = {
 # Fields that are right or wrong to the last digit.
 COUNTS = frozenset(
     {
-        *("cuda_cores", "stream_processors", "tensor_cores", "rt_cores", "sm_count"),
+        *("cuda_cores", "stream_processors", "tensor_cores", "rt_cores", "sm_count", "rops", "tmus"),
         *("memory_bus_bits", "slots", "pcie_generation", "process_nm", "compute_capability"),
+        *("tensor_core_generation", "rt_core_generation"),
     }
 )
 # Bits of the bus of a memory chip, of which that of every product is a multiple.
@@ -121,7 +122,7 @@ def speaks_of_tokens(text: str) -> bool:
 
 # Bits a second above which a rate may be that of a whole memory.
 ONE_PIN = 64e9
-IN_BITS = re.compile(r"\d ?[GT]b(?:/s|ps|it)")
+IN_BITS = re.compile(r"\d ?(?:[GT]b(?:/s|ps|it)|\u0413\u0431\u0438\u0442)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +170,8 @@ _NAMES = {
     field: re.sub("<<(.*?)>>", lambda part: _PARTS[part[1]], name) for field, name in NAMES["names"].items()
 }
 CHIP = re.compile(_NAMES["chip"])
+# How numbers begin that say which one: "Fourth-generation".
+_ORDINALS = ("first", "secon", "third", "fourt", "fifth")
 _SLOTS = {"single": 1.0, "dual": 2.0, "double": 2.0, "triple": 3.0}
 # What is tried at a place, in this order: its name, what stands around its alternatives, and these. Of two
 # fields whose words begin at one place the earlier one is meant: "FP32 cores" are cores.
@@ -350,8 +353,9 @@ def _name(match: re.Match[str]) -> Token:
     if field in _PLACES:
         return Token(kind="field", start=start, end=end, text=text, field=_PLACES[field])
     name, numbers = text, tuple[Number, ...]()
-    if field == "pcie_generation":
-        numbers = (Number(value=float(re.findall(r"[1-6]", text)[0]), digits=2),)
+    if field.endswith("_generation"):
+        nth = {word: f"{number}" for number, word in enumerate(_ORDINALS, 1)}.get(text[:5].lower(), text)
+        numbers = (Number(value=float(re.findall(r"[1-6]", nth)[0]), digits=2),)
     elif field == "compute_capability":
         # sm_86 is 8.6
         numbers = (Number(value=int(match["cc"]) / 10, digits=len(match["cc"])),)
@@ -392,9 +396,10 @@ def _value(match: re.Match[str], text: str) -> Token:
     # "<1" is a bound, no figure; nor is "1024^3".
     bound = text[max(0, match.start() - 2) : match.start()].rstrip().endswith(("<", "\u2264", "\u2265"))
     bound |= text.startswith("^", match.end())
+    odd = (("other", match["per"] or bound), ("pin", pin), ("usd", match["money"]))
     return Token(
         kind="value", start=match.start(), end=match.end(), text=match[0],
-        dimension="other" if match["per"] or pin or bound else "usd" if match["money"] else dimension,
+        dimension=next((name for name, is_so in odd if is_so), dimension),
         numbers=(number,),
         count=int(match["times"][0]) if match["times"] else 1,
         approximate=bool(cue_before("about", text, match.start()) or CUES["so"].match(text, match.end())),
