@@ -36,7 +36,6 @@ from gpuwise.model.result import (
     Bound,
     Group,
     InputPipeline,
-    Interval,
     Issue,
     KernelKind,
     Link,
