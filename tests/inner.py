@@ -45,18 +45,19 @@ def answers(package: str, run: Callable[[], object]) -> list[str]:
     for each in modules(package):
         forget(each)
     root = f"{Path(str(import_module(package).__file__)).parent}/"
-    known = dict[CodeType, str | None]()
+    # By address: the hash of a code object is computed from all of it, at each call.
+    known = dict[int, tuple[str | None, CodeType]]()
     given = dict[str, set[int]]()
 
     def profile(frame: FrameType, event: str, answer: Any) -> None:
         if event != "return":
             return
         code = frame.f_code
-        if code not in known:
+        if id(code) not in known:
             path = code.co_filename.removeprefix(root)
             ours = path != code.co_filename and not code.co_name.startswith("<")
-            known[code] = f"{path.removesuffix('.py')}.{code.co_qualname}" if ours else None
-        name = known[code]
+            known[id(code)] = f"{path.removesuffix('.py')}.{code.co_qualname}" if ours else None, code
+        name, _ = known[id(code)]
         if name is None or isinstance(answer, GeneratorType):
             return
         given.setdefault(name, set()).add(crc32(_text(frame, answer).encode()))
@@ -86,7 +87,8 @@ def _text(frame: FrameType, answer: Any) -> str:
 def plain(answer: object) -> str:
     """Its text, the same in every process: without addresses, and sets in order."""
     text = answer if isinstance(answer, str) else repr(answer)
-    return _BRACES.sub(_in_order, _ADDRESS.sub("", text))
+    text = _ADDRESS.sub("", text) if " at 0x" in text else text
+    return _BRACES.sub(_in_order, text) if "{" in text else text
 
 
 def _in_order(braces: re.Match[str]) -> str:

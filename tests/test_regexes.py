@@ -245,8 +245,8 @@ def attacks(pattern: re.Pattern[str]) -> Iterator[tuple[str, str]]:
     parsed = _parser.parse(pattern.pattern, pattern.flags)
     bodies = [*dict.fromkeys(body for body in samples(parsed) if body)][:6]
     whole = one(parsed)[:50]
-    pairs = [first + second for first, second in product(bodies, repeat=2) if first != second][:6]
-    starts = dict.fromkeys(("", whole, whole[: len(whole) // 2]))
+    pairs = [first + second for first, second in product(bodies, repeat=2) if first != second][:3]
+    starts = dict.fromkeys(("", whole[: len(whole) // 2]))
     yield from product(starts, [*bodies, *pairs, *([whole] if whole else [])])
 
 

@@ -37,7 +37,7 @@ from .inner import forget, modules, plain
 # Calls of a function among which those to keep are looked for.
 SEEN = 200
 # How often it is called anew, short or long.
-FEWEST, MOST_TRIES, CHARACTERS_A_TRY = 30, 100, 12
+FEWEST, MOST_TRIES, CHARACTERS_A_TRY = 24, 70, 16
 # How often a thing is taken from another call.
 CROSSED = 0.4
 # Items of an answer that comes one by one.
@@ -89,17 +89,18 @@ def recorded(
 ) -> dict[CodeType, list[list[Any]]]:
     """Arguments of some of the calls of each, as they are when it is called: of those that run a line that no
     call before has run, and of the first, the second, the fourth."""
-    met, kept = Counter[CodeType](), dict[CodeType, list[list[Any]]]()
-    unseen = {code: {number for *_, number in code.co_lines() if number} for code in functions}
+    met, kept = Counter[int](), dict[CodeType, list[list[Any]]]()
+    # By address: the hash of a code object is computed from all of it, at each call.
+    unseen = {id(code): {number for *_, number in code.co_lines() if number} for code in functions}
 
     def called(frame: FrameType, event: str, _: object) -> Any:
         code = frame.f_code
+        left = unseen.get(id(code))
         # A generator goes on with the same call.
-        if code not in unseen or frame.f_lasti > 2 * len(code.co_cellvars) + 6 or met[code] > SEEN:
+        if left is None or met[id(code)] > SEEN or frame.f_lasti > 2 * len(code.co_cellvars) + 6:
             return None
-        met[code] += 1
-        new = met[code] & (met[code] - 1) == 0
-        left = unseen[code]
+        met[id(code)] += 1
+        new = met[id(code)] & (met[id(code)] - 1) == 0
         if not left and not new:
             return None
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

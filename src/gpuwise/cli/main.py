@@ -40,10 +40,15 @@ def next_step(error: GpuwiseError, arguments: Sequence[str] = ()) -> str | None:
     if error.code == "rate":
         return f"--rate {data['currency']}=USD-FOR-ONE"
     if error.code == "limits":
-        ways = [
-            f"{' and '.join(_option(way.limit, way.value) for way in each)} ({each[0].gpus})"
-            for each in data["ways"]
-        ]
+        ways = []
+        for each in data["ways"]:
+            # Limits with their values as options; what no single option sets stays in words.
+            limits = (
+                (f"no --{way.limit}" if way.value == "any" else f"--{way.limit} {shlex.quote(way.value)}")
+                if way.limit else way.value
+                for way in each
+            )  # fmt: skip
+            ways.append(f"{' and '.join(limits)} ({each[0].gpus})")
         return f"relax {'one: ' if len(ways) > 1 else ''}{'; or '.join(ways)}"
     if error.code == "compare":
         return f"name another GPU: {shlex.join(['gpuwise', 'compare', *data['names'], data['other']])}"
@@ -57,13 +62,6 @@ def next_step(error: GpuwiseError, arguments: Sequence[str] = ()) -> str | None:
             if arguments[i].partition("=")[0] not in command.split():
                 command += f" {shlex.join(arguments[i:end])}"
     return f"{error.hint}: {command}" if command and error.hint else command or error.hint
-
-
-def _option(limit: str, value: str) -> str:
-    """A limit with its value as an option; what no single option sets stays in words."""
-    if not limit:
-        return value
-    return f"no --{limit}" if value == "any" else f"--{limit} {shlex.quote(value)}"
 
 
 # Words between a model, a format and a GPU.

@@ -228,7 +228,12 @@ def price_list(request: PricesRequest) -> Answer[Priced]:
         if wanted and not any(wanted.matches(offer) for offer in listed.offers):
             hint = "fetch today's prices or add your own"
             raise NoDataError(f"no price of {wanted.query!r} is known", hint=hint, code="fetch-prices")
-        raise NoDataError(_why_none(conditions, meets), hint="see every offer", code="prices", gpu=name)
+        # Which of the conditions, left out by itself, leaves offers, and how many.
+        none, given = {"kinds": (), "providers": ()}, (each for each, value in conditions.items() if value)
+        left = {each: len(meets(**{**conditions, each: none.get(each)})) for each in given}
+        without = [f"without {_CONDITIONS[each]} {number} do" for each, number in left.items() if number]
+        problem = "no offer meets all the conditions" + f"; {', '.join(without)}" * bool(without)
+        raise NoDataError(problem, hint="see every offer", code="prices", gpu=name)
     changes = known_prices.changes(selected)
     newest = selected if request.every_sight else known_prices.newest(selected)
     offers = known_prices.ordered(newest, request.order, day)
@@ -255,14 +260,6 @@ _CONDITIONS = {
     "kinds": "the kind of offer", "providers": "the provider", "count": "the number of GPUs",
     "region": "the region", "limit": "the limit of price", "newer_than": "the age of the price",
 }  # fmt: skip
-
-
-def _why_none(conditions: Mapping[str, Any], meets: Callable[..., Sequence[Offer]]) -> str:
-    """Which of the conditions, left out by itself, leaves offers, and how many."""
-    none, given = {"kinds": (), "providers": ()}, (name for name, value in conditions.items() if value)
-    left = {name: len(meets(**{**conditions, name: none.get(name)})) for name in given}
-    without = ", ".join(f"without {_CONDITIONS[name]} {number} do" for name, number in left.items() if number)
-    return "no offer meets all the conditions" + (f"; {without}" if without else "")
 
 
 def rents_over_time(gpu: str) -> Answer[tuple[known_prices.Month, ...]]:

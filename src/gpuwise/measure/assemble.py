@@ -36,7 +36,6 @@ from gpuwise.model.result import (
     Bound,
     Group,
     InputPipeline,
-    Interval,
     Issue,
     KernelKind,
     Link,
@@ -177,7 +176,14 @@ def assemble(
         status = "oom" if builder.failed.kind == "oom" else "failed"
     elif interrupted:
         status = "interrupted"
-    (speed, steady), first = _speeds(config, builder), builder.first
+    speed, steady, first = None, None, builder.first
+    if builder.windows and builder.built is not None:
+        # Items a second over all windows, and without the steps that stalled, where some did.
+        steps = [window.step_s for window in builder.windows]
+        runs, method = [w.run for w in builder.windows], "bursts" if config.mode == "limit" else "long-run"
+        speed = throughput(steps, builder.built.items, runs=runs, method=method)
+        stalled = stalls(steps)
+        steady = speed.value / (1 - stalled.share) if stalled is not None else None
     fed, pipeline = builder.fed, None
     if fed is not None and builder.built is not None:
         made, alone = (throughput(times, builder.built.items) for times in (fed.pipeline_s, fed.alone_s))
@@ -226,38 +232,20 @@ def assemble(
         gpu=gpu,
     )
     if builder.ranked is not None:
-        measured, more = _of_group(measured, builder.ranked.group, others, links)
-        issues += more
+        # The telemetry of all GPUs and each GPU's own; the cautions of those beside the first.
+        windows = measured.windows
+        beside = (sensor.summarise(seen, windows) if windows else None for seen in others)
+        each = (measured.telemetry, *beside)
+        group = with_sensors(builder.ranked.group, each, links)
+        issues += tuple(unequal(group))
+        for number, (seen, telemetry) in enumerate(zip(others, each[1:], strict=True), start=1):
+            more = telemetry_cautions(telemetry, seen, windows) if telemetry is not None else ()
+            issues += tuple(replace(one, detail=f"GPU {number}: {one.detail}") for one in more)
+        measured = replace(measured, group=group, telemetry=sensor.combined(each))
     # A child that fails after Done crashed in the profiler.
     died = error if status == "ok" and builder.profile is None else None
     unseen = unprofiled(builder.unprofiled.reason if builder.unprofiled else died)
     return replace(measured, cautions=(*cautions, *issues, *unseen))
-
-
-def _speeds(config: RunConfig, builder: MeasurementBuilder) -> tuple[Interval | None, float | None]:
-    """Items a second over all windows, and without the steps that stalled, where some did."""
-    if not builder.windows or builder.built is None:
-        return None, None
-    steps = [window.step_s for window in builder.windows]
-    runs, method = [w.run for w in builder.windows], "bursts" if config.mode == "limit" else "long-run"
-    speed = throughput(steps, builder.built.items, runs=runs, method=method)
-    stalled = stalls(steps)
-    return speed, speed.value / (1 - stalled.share) if stalled is not None else None
-
-
-def _of_group(
-    measured: Measurement, group: Group, others: Sequence[Sequence[sensor.Sample]], links: tuple[Link, ...]
-) -> tuple[Measurement, tuple[Issue, ...]]:
-    """With the telemetry of all GPUs and each GPU's own; the cautions of those beside the first."""
-    windows = measured.windows
-    beside = (sensor.summarise(seen, windows) if windows else None for seen in others)
-    each = (measured.telemetry, *beside)
-    group = with_sensors(group, each, links)
-    issues = tuple(unequal(group))
-    for number, (seen, telemetry) in enumerate(zip(others, each[1:], strict=True), start=1):
-        more = telemetry_cautions(telemetry, seen, windows) if telemetry is not None else ()
-        issues += tuple(replace(one, detail=f"GPU {number}: {one.detail}") for one in more)
-    return replace(measured, group=group, telemetry=sensor.combined(each)), issues
 
 
 def _against_limits(m: Measurement, gpu: GpuSpec | None, limits: Limits) -> Measurement:

@@ -62,12 +62,18 @@ def table(
     for place, option in enumerate(shown, start=1):
         spare, pays, joules = option.memory_spare, option.break_even_h, option.energy_j_per_item
         kwh, cost = joules * scale / 3.6e6 if joules and not mix else None, option.cost_per_item_usd
+        price = ""
+        if option.way != "have" and option.price_usd is not None:
+            # With the month in which it was seen; in brackets where it is old.
+            price, rent = usd(option.price_usd.value), "/h" if option.way in RENTS else ""
+            text = f"{price}{rent} {option.seen_on[:7] or 'undated'}"
+            price = price.shown(f"({text})" if _is_old(found, option) else text)
         rows.append({
             # Where one row is shown for several, the list is counted as it is seen.
             "": f"{option.rank if why else place}{'*' if option.frontier else ' '}",
             "GPUs": f"{option.count} x {option.gpu_id}{option.precision and f' ({option.precision})'}",
             "from": _source(option),
-            "price": _price(option, _is_old(found, option)),
+            "price": price,
             speed: span(option.throughput.times(1 / fastest), lambda v: Amount(brief(v), v, unit_s)),
             "yours": f"{significant(option.speedup)} x" if option.speedup else "",
             "known by": option.basis,
@@ -197,22 +203,20 @@ def _is_old(found: Recommendation, option: Option) -> bool:
     return option.stale or (bool(option.price_usd) and _days(found, option.seen_on) > STALE_DAYS)
 
 
-def _price(option: Option, old: bool) -> str:
-    """With the month in which it was seen; in brackets where it is old."""
-    if option.way == "have" or option.price_usd is None:
-        return ""
-    rent = "/h" if option.way in RENTS else ""
-    text = f"{usd(option.price_usd.value)}{rent} {option.seen_on[:7] or 'undated'}"
-    return usd(option.price_usd.value).shown(f"({text})" if old else text)
-
-
 def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list[str]:
     lines = ["* no other option is both faster and cheaper"]
     if any(_is_old(found, option) for option in shown):
         upper = ", and it ranks by its upper end" * any(option.stale for option in shown)
         lines.append(f"(price) is more than {STALE_DAYS} days old: its interval is wider{upper}")
     if len(shown) > 1 and any(option.way == "unpriced" for option in shown):
-        lines.append(_order_of_unpriced(found))
+        # What those are in order by that have no fresh price.
+        by_worth = not found.need.budget_usd and any(option.last_usd for option in found.options)
+        most = "most work for the money at the last price first, those without one behind, the fastest first"
+        lines.append(
+            "without a fresh price: behind those that have one, the fastest first"
+            if found.options[0].way != "unpriced"
+            else f"no price is fresh: the {most if by_worth else 'fastest first'}"
+        )
     apart = [gpu for gpu, why in found.rejected.items() if why.code == "unproven"]
     if apart:
         lines.append(f"cannot rank, known by their data sheets only: {some(apart, _APART)}")
@@ -238,15 +242,6 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
         lines.append(f"options 1 and {', '.join(close)} cost the same within the uncertainty (80 %)")
     lines += [f"what would change it: {text}" for text in found.changes[_CHANGES:]]
     return [*lines, *found.advice]
-
-
-def _order_of_unpriced(found: Recommendation) -> str:
-    """By what those are in order that have no fresh price."""
-    if found.options[0].way != "unpriced":
-        return "without a fresh price: behind those that have one, the fastest first"
-    by_worth = not found.need.budget_usd and any(option.last_usd for option in found.options)
-    most = "most work for the money at the last price first, those without one behind, the fastest first"
-    return f"no price is fresh: the {most if by_worth else 'fastest first'}"
 
 
 def assumed(a: Assumptions, *, service: bool = False) -> str:

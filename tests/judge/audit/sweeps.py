@@ -103,13 +103,14 @@ def figures() -> Iterator[str]:
         known = next((k.value for i in owner.gpu_ids for k in evidence.of(i, field)), None)
         if not isinstance(known, float):
             continue
-        texts = [written.format(factor * known / unit) for factor in FACTORS]
+        # All factors and circumstances of the first two GPUs, of the others the usual one at every third.
+        factors = FACTORS if name in NAMES[:2] else FACTORS[::3]
+        texts = [written.format(factor * known / unit) for factor in factors]
         for labels, circumstance in CIRCUMSTANCES:
-            # All circumstances of the first two GPUs, of the others the usual one.
             if labels and not (name in NAMES[:2] and set(labels.split()) & set(label.split())):
                 continue
             codes = [_of_cell(owner, label, text, circumstance) for text in texts]
-            answers = turns(zip(FACTORS, codes, strict=True))
+            answers = turns(zip(factors, codes, strict=True))
             yield f"{name} | {label} {written} | {_said(circumstance)} | {answers}"
 
 
@@ -238,7 +239,10 @@ def said(text: str) -> str:
 def apart() -> Iterator[str]:
     """More and more words at one place of a text."""
     for text in APART:
-        places = [at for at, character in enumerate(text) if character == " " and text[at - 1] not in "#-|"]
+        # Every other word.
+        places = [at for at, character in enumerate(text) if character == " " and text[at - 1] not in "#-|"][
+            ::2
+        ]
         yield f"## {' '.join(text.split())}"
         for at in places:
             answers = ((n, said(text[:at] + " plainly" * n + text[at:])) for n in WORDS)
@@ -302,11 +306,11 @@ SHARES = (0.1, 0.3, 0.5, 0.7, 0.9, 0.96, 1.0, 1.04, 1.1, 1.3, 1.7, 2.0, 3.0, 5.0
 
 
 def amounts() -> Iterator[str]:
-    """An amount as so many times what is right; each edge to a thousandth."""
+    """An amount as so many times what is right; each edge to a hundredth."""
     for text, right in AMOUNTS:
         known = {share: said(text.format(f"{share * right:.6g}")) for share in SHARES}
         for low, high in pairwise(SHARES):
-            while known[low] != known[high] and high > 1.001 * low:
+            while known[low] != known[high] and high > 1.01 * low:
                 middle = (low + high) / 2
                 known[middle] = said(text.format(f"{middle * right:.6g}"))
                 low, high = (middle, high) if known[middle] == known[low] else (low, middle)

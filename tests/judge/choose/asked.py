@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parents[3] / "evaluation"
 FLAGS = {f"--{one.name}" for one in FIELDS if one.flag}
 NAMES = {one.name: one.many for one in FIELDS}
 # Of each question every such word is left out once, from another place on in each.
-EVERY = 3
+EVERY = 5
 
 
 def questions() -> Iterator[tuple[str, dict[str, Any]]]:

@@ -115,12 +115,19 @@ def test_parameters_and_operations_are_those_that_the_workload_states(name: str,
 
 
 # In fp16 the loss is scaled, too; steps in fp64 are compared with torch's below.
-def test_compiled_training_learns_its_one_batch(one_layer: None) -> None:
+def test_compiled_training_learns_its_one_batch_and_is_eager(
+    one_layer: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = job.JaxAdapter("").build(replace(toy("bert-large", compile=True), precision=Precision.FP16), 4)
     losses = [float(made.step()) for _ in range(8)]
     assert all(map(math.isfinite, losses))
     assert losses[-1] < losses[0]
     assert made.items == 4
+    assert made.mismatch is not None
+    assert made.mismatch() < 1e-2
+    # Not compiled once more: what it computes is what is seen.
+    monkeypatch.setattr(jax, "jit", lambda f: lambda *x: jax.tree.map(lambda y: 1.5 * y, f(*x)))
+    assert made.mismatch() == pytest.approx(0.5, rel=1e-2)
 
 
 def test_compiled_is_eager() -> None:
@@ -130,18 +137,7 @@ def test_compiled_is_eager() -> None:
     assert job.JaxAdapter("").build(toy("resnet50", "infer"), 2).mismatch is None
 
 
-def test_a_compiled_training_that_computes_something_else_is_seen(
-    one_layer: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = job.JaxAdapter("").build(toy("bert-large", compile=True), 2)
-    assert made.mismatch is not None
-    assert made.mismatch() < 1e-4
-    # Not compiled once more: what it computes is what is seen.
-    monkeypatch.setattr(jax, "jit", lambda f: lambda *x: jax.tree.map(lambda y: 1.5 * y, f(*x)))
-    assert made.mismatch() == pytest.approx(0.5, rel=1e-3)
-
-
-def test_scaled_gradients_are_those_of_fp32() -> None:
+def test_scaled_gradients_are_those_of_fp32(one_layer: None) -> None:
     def norm(precision: Any) -> float:
         loss, _, *given = job.first_state(
             NETWORKS["bert-large"](True), replace(toy("bert-large"), precision=precision), 2

@@ -153,9 +153,8 @@ def test_steps_of_the_same_weights_end_where_torch_s_do(
 
 
 # In fp32 tests/cli/test_frameworks.py trains it.
-@pytest.mark.parametrize(("precision", "compiled"), [("bf16", True), ("fp16", False)])
-def test_training_learns_its_one_batch(precision: str, compiled: bool) -> None:
-    made = job.TensorFlowAdapter("").build(toy("resnet50", precision=precision, compile=compiled), 4)
+def test_training_learns_its_one_batch() -> None:
+    made = job.TensorFlowAdapter("").build(toy("resnet50", precision="fp16"), 4)
     losses = [job.TensorFlowAdapter("").wait(made.step()) for _ in range(8)]
     assert all(map(math.isfinite, losses))
     assert losses[-1] < 0.9 * losses[0]
@@ -165,7 +164,7 @@ def test_training_learns_its_one_batch(precision: str, compiled: bool) -> None:
 def test_bert_trains_and_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     # One layer in the place of two: what takes long here is to compile it.
     monkeypatch.setattr("gpuwise.measure.frameworks.networks.TOY", replace(TOY, layers=1))
-    made = job.TensorFlowAdapter("").build(toy("bert-large", compile=True), 4)
+    made = job.TensorFlowAdapter("").build(toy("bert-large", precision="bf16", compile=True), 4)
     losses = [job.TensorFlowAdapter("").wait(made.step()) for _ in range(8)]
     assert losses[-1] < losses[0]
     assert math.isfinite(

@@ -186,16 +186,29 @@ def digits_of(value: float, most: int) -> str:
     return re.sub(r"\D", "", f"{value:.{most}g}")
 
 
+@cache
+def _gpus_by_value(field: str) -> dict[float | str, list[str]]:
+    found = defaultdict(list)
+    for spec in catalog.all_gpus():
+        for known in evidence.of(spec.id, field):
+            found[known.value].append(spec.id)
+    return found
+
+
 @lru_cache(maxsize=65536)
-def is_copied(field: str, values: tuple[Number | str, ...], other: str) -> bool:
-    """Whether one of the values is what is known of another GPU."""
-    return any(
-        known.value == mine.value or equal(known.value, mine.value)
-        if isinstance(mine, Number) and not isinstance(known.value, str)
-        # "2017" is the year of a card of March 2017.
-        else word(field, str(known.value)[: len(str(mine)) if field == "launch" else None])
-        == word(field, str(mine))
-        for known in evidence.of(other, field) for mine in values
+def gpus_with(field: str, values: tuple[Number | str, ...]) -> frozenset[str]:
+    """The GPUs of which one of the values is known."""
+    return frozenset(
+        gpu_id
+        for known, gpu_ids in _gpus_by_value(field).items() if any(
+            known == mine.value or equal(known, mine.value)
+            if isinstance(mine, Number) and not isinstance(known, str)
+            # "2017" is the year of a card of March 2017.
+            else word(field, str(known)[: len(str(mine)) if field == "launch" else None])
+            == word(field, str(mine))
+            for mine in values
+        )
+        for gpu_id in gpu_ids
     )  # fmt: skip
 
 

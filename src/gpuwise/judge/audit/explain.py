@@ -13,7 +13,7 @@ from functools import cache
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import agree, evidence
-from gpuwise.judge.audit.agree import agrees, equal, evidence_of, is_copied, is_near, numbers_of, same, states
+from gpuwise.judge.audit.agree import agrees, equal, evidence_of, gpus_with, is_near, numbers_of, same, states
 from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.words import ABILITIES, OF_BUS
 from gpuwise.model.judgement import Claim, Kind, Number
@@ -111,7 +111,7 @@ class Around:
         if kind == "internal contradiction" and not self.contradicts(claim):
             kind, why = "wrong value", ""
         wrong = agree.wrong_values(claim) or claim.values
-        having = {s.id for s in catalog.all_gpus() if is_copied(claim.field, wrong, s.id)} - {*claim.gpu_ids}
+        having = gpus_with(claim.field, wrong) - {*claim.gpu_ids}
         siblings, steps = (
             [other for i in claim.gpu_ids for other in of(i) if other in having]
             for of in (agree.family, agree.next_to)
@@ -143,8 +143,8 @@ class Around:
     def of_neighbour(self, claim: Claim, least: int) -> Explained | None:
         """The figures of a GPU beside it in the text: at least so many wrong ones are its."""
         mine = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
-        for other in (i for i in self.beside(claim) if is_copied(claim.field, claim.values, i)):
-            if len({c.field for c in mine if is_copied(c.field, c.values, other)}) >= least:
+        for other in (i for i in self.beside(claim) if i in gpus_with(claim.field, claim.values)):
+            if len({c.field for c in mine if other in gpus_with(c.field, c.values)}) >= least:
                 return NEIGHBOUR, f"this is the figure of {catalog.get(other).name}, which stands beside it"
         return None
 
@@ -157,16 +157,16 @@ class Around:
         own = {*map(agree.product, (*claim.gpu_ids, *twins))}
         every = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
         # A sparse rate of its own says nothing of another one that has the same.
-        wrong = [c for c in every if not any(is_copied(c.field, c.values, i) for i in c.gpu_ids)]
+        wrong = [c for c in every if gpus_with(c.field, c.values).isdisjoint(c.gpu_ids)]
         right = self.agreed[claim.block, claim.gpu_ids].values()
         siblings = (other for gpu_id in claim.gpu_ids for other in agree.family(gpu_id))
         for other in dict.fromkeys((*self.gpus, *siblings)):
-            if agree.product(other) in own or not is_copied(claim.field, claim.values, other):
+            if agree.product(other) in own or other not in gpus_with(claim.field, claim.values):
                 continue
             named = other in self.gpus
             # A sentence goes on about the other one.
             theirs, alone = (
-                {c.field for c in claims if is_copied(c.field, c.values, other) == of_it
+                {c.field for c in claims if (other in gpus_with(c.field, c.values)) == of_it
                  and (not named or claim.block >= GRID or c.line == claim.line)}
                 for claims, of_it in ((wrong, True), (right, False))
             )  # fmt: skip
@@ -177,7 +177,7 @@ class Around:
     def is_of_any(self, claim: Claim) -> bool:
         """Whether some GPU that the text names may have this figure: has it, or is set or sold so."""
         varied = claim.field in ("power_w", "launch_price_usd")
-        return varied or any(is_copied(claim.field, claim.values, gpu_id) for gpu_id in self.gpus)
+        return varied or not gpus_with(claim.field, claim.values).isdisjoint(self.gpus)
 
     def is_of_sheet(self, claim: Claim) -> bool:
         """Whether the claim, or the right value elsewhere, is of a list or row about this GPU alone."""

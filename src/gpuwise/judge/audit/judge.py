@@ -16,7 +16,7 @@ from math import inf, nan
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import agree, evidence, explain
-from gpuwise.judge.audit.agree import ROUNDED, agrees, evidence_of, is_copied, numbers_of, same, states
+from gpuwise.judge.audit.agree import ROUNDED, agrees, evidence_of, gpus_with, numbers_of, same, states
 from gpuwise.judge.audit.cells import IN_SUM, POINTED, SUMMED, WHOLE, in_thousands
 from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism
@@ -302,10 +302,8 @@ def _is_of_another(wrong: Iterable[Claim]) -> bool:
     """Whether all that is wrong is right of one other product: the name may be the wrong one."""
     claims = [claim for claim in wrong if claim.field not in SHARED]
     own = {sibling for claim in claims[:1] for i in claim.gpu_ids for sibling in (i, *agree.family(i))}
-    return any(
-        all(is_copied(claim.field, claim.values, spec.id) for claim in claims)
-        for spec in catalog.all_gpus() if claims and spec.id not in own
-    )  # fmt: skip
+    having = [gpus_with(claim.field, claim.values) for claim in claims]
+    return bool(having and frozenset.intersection(*having) - own)
 
 
 def _failing(claim: Claim) -> tuple[object, ...]:
@@ -632,7 +630,7 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
     near = EDITIONS if untelling else VARIANTS if kind == "other variant" else 0.0
     # The figure of the next product was taken for this one's: also where they differ by little.
     beside = (other for i in claim.gpu_ids for other in (*agree.next_to(i), *agree.family(i)))
-    of_next = any(is_copied(claim.field, claim.values, other) for other in beside)
+    of_next = not gpus_with(claim.field, claim.values).isdisjoint(beside)
     near = ROUNDED if of_next and claim.field == "memory_bytes_per_s" else near
     if any(_is_within(claim, known, near) for known in evidence_of(claim)):
         return False
