@@ -106,11 +106,6 @@ def test_whole_rows_are_taken_as_embeddings_are_and_added_one_by_one() -> None:
 
 
 def test_a_group_norm_of_few_groups_keeps_few_units_busy() -> None:
-    each, name = 2.0 * 65536, "native_group_norm:statistics"
-    few, many = (
-        taken(
-            "native_group_norm:statistics:nchw", (n, 128, 64, 64), 4.0 * n * 8, n * 8 * each, "normalisation"
-        )
-        for n in (2, 16)
-    )
+    each, name = 2.0 * 65536, "native_group_norm:statistics:nchw"
+    few, many = (taken(name, (n, 128, 64, 64), 4.0 * n * 8, n * 8 * each, "normalisation") for n in (2, 16))
     assert few == pytest.approx(many, rel=0.25)  # eight times the groups find free units
