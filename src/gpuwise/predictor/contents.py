@@ -62,13 +62,13 @@ def refusals() -> Iterator[None]:
         raise InputError(f"cannot trace: {type(error).__name__}: {first}{place}", hint=HINT) from error
 
 
-def _harmless() -> bool | None:
-    """The answer by which the line that asks raises no error; None where it raises none by any."""
+def _harmless(usual: bool) -> bool:
+    """The answer by which the line that asks raises no error; the usual one where it raises none by any."""
     for frame, number in traceback.walk_stack(None):
         now, then = (linecache.getline(frame.f_code.co_filename, number + i).strip() for i in (0, 1))
         if now.startswith(("if ", "elif ")) and then.startswith("raise "):
             return now.startswith(("if not ", "elif not "))
-    return None
+    return usual
 
 
 META = torch.device("meta")
@@ -260,9 +260,8 @@ class Contents:
         shares = [self._shares[k] for k in keys if k in self._shares]
         chosen = next((self._choices[k] for k in keys if k in self._choices), None)
         if base in ("aten.topk", "aten.argmax"):
-            dim = (
-                args[2 if base == "aten.topk" else 1] if len(args) > (2 if base == "aten.topk" else 1) else -1
-            )
+            place = 2 if base == "aten.topk" else 1
+            dim = args[place] if len(args) > place else -1
             if isinstance(dim, int):
                 self._choices[key] = tensors[0].shape[dim]
         elif base == "aten.eq" and chosen:
@@ -314,9 +313,7 @@ class Contents:
         key = tensor.untyped_storage()._cdata
         share, chosen = self._shares.get(key), self._choices.get(key)
         if name in SCALARS and tensor.dtype == torch.bool and share is not None and name != "aten.equal":
-            harmless = _harmless()
-            found = share >= 0.5 if harmless is None else harmless
-            self._note(f"{name} is {found}")
+            self._note(f"{name} is {(found := _harmless(share >= 0.5))}")
             return found
         if name in ("aten.nonzero", "aten.masked_select") and tensor.dim():
             mask = args[-1]

@@ -151,9 +151,7 @@ def convolution(call: Call) -> tuple[Node, ...]:
     shape = convolution_shape(x, w, y, stride, groups)
     dtype = "tf32" if call.tf32 and x.dtype == "fp32" else x.dtype
     flop = _products(w, x if transposed else y)
-    suffix = _form(x, transposed=transposed)
-    if dtype == "fp32" and not call.searched:
-        suffix += kernels.UNSEARCHED
+    suffix = _form(x, transposed=transposed) + kernels.UNSEARCHED * (dtype == "fp32" and not call.searched)
     node = node_of(call, "convolution", suffix=suffix, shape=shape, flop=flop, dtype=dtype)
     if bias is None:
         return (node,)

@@ -327,18 +327,17 @@ def _ctc(rows: Tensor, labels: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
     return rows.new_empty(batch), rows.new_empty((batch, len(rows), 2 * (labels.numel() // batch) + 1))
 
 
-def _like(x: Tensor, *_: Any, **__: Any) -> Tensor:
-    return torch.empty_like(x)
+def _like(*given: Any) -> Tensor:
+    return torch.empty_like(max((x for x in given if isinstance(x, Tensor)), key=Tensor.numel))
 
 
 # Operators of which torch knows no shapes without data.
 _SHAPES: Mapping[str, Callable[..., Any]] = {
     "_ctc_loss.Tensor": _ctc,
-    **dict.fromkeys(("_sample_dirichlet", "_standard_gamma_grad", "_dirichlet_grad", "binomial"), _like),
     **dict.fromkeys(("_ctc_loss_backward", "_ctc_loss_backward.Tensor", "multi_margin_loss_backward",
-                     "multilabel_margin_loss_backward"), lambda _, x, *__: _like(x)),
+                     "_sample_dirichlet", "_standard_gamma_grad", "_dirichlet_grad", "binomial"), _like),
     **dict.fromkeys((f"fake_quantize_per_{part}_affine_cachemask" for part in ("tensor", "channel")),
-                    lambda x, *_: (_like(x), torch.empty_like(x, dtype=torch.bool))),
+                    lambda *given: (_like(*given), _like(*given).to(torch.bool))),
 }  # fmt: skip
 
 

@@ -359,7 +359,7 @@ def _joined_whole(tape: Tape) -> tuple[Node, ...]:
         after = {j for value in values for j in links.readers[value]}
         simple = node.role == "map" and node.phase == "forward" and "dropout" not in node.name
         simple = simple and node.name != _CAT and not any(tape.storage[value] in lasting for value in values)
-        cats = {j for j in after if tape.nodes[j].name == _CAT and not _many(tape.nodes[j])}
+        cats = {j for j in after if tape.nodes[j].name == _CAT and _mergeable(tape.nodes[j])}
         if simple and after and after <= gone | cats:
             gone.add(i)
             parts |= dict.fromkeys(values, i)
@@ -427,16 +427,9 @@ def _inlined(tape: Tape) -> tuple[Node, ...]:
 
 
 def _mergeable(node: Node) -> bool:
-    return node.role != "opaque" and node.phase != "optimiser" and not _many(node)
-
-
-# Parts up to which one kernel puts them together; of more each has its own
-# (torch/_inductor/lowering.py, `MAX_COMPLEX_POINTWISE_CAT`).
-_PARTS = 8
-
-
-def _many(node: Node) -> bool:
-    return node.name in (_CAT, "aten.stack") and len(node.reads) > _PARTS
+    # Of many parts each has its own kernel (torch/_inductor/lowering.py, `MAX_COMPLEX_POINTWISE_CAT`).
+    many = node.name in (_CAT, "aten.stack") and len(node.reads) > 8
+    return node.role != "opaque" and node.phase != "optimiser" and not many
 
 
 def _keys(nodes: tuple[Node, ...], links: _Links) -> list[Key]:

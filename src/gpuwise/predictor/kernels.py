@@ -10,11 +10,10 @@ unit takes 128 queries of one head, also where there are fewer, and multiplies a
     one tile   (keys + 93) x 128 x (4 x width / rate + exponentials / 16 a clock)
     a kernel   its tiles, dealt to the units in whole waves
 
-so that decoding, which has few tiles and splits none, waits for the longest. Backward has tiles of 64 keys
-that meet query after query, two of them at a time, and adds the gradient of the queries in fp32. 16
-exponentials a clock and unit are stated (NVIDIA, "CUDA C++ programming guide"); the 93 keys and 220 queries
-in whose time a tile starts and ends were set on 87 and 54 profiled kernels of H200s and H100s, what dropout
-adds on the project's own H200.
+so that decoding, which has few tiles and splits none, waits for the longest. Backward two tiles of 64 keys at
+a time meet query after query, whose gradient is added in fp32. 16 exponentials a clock and unit are stated
+(NVIDIA, "CUDA C++ programming guide"); the 93 keys, backward 220 queries, in whose time a tile starts and
+ends were set on 141 profiled kernels of H200s and H100s, what dropout adds on the project's own H200.
 
 Each kernel has a class, of which was measured on one card how it departs from physics that every card shares:
 
@@ -429,10 +428,8 @@ _ROWS_TAKEN = ("aten.embedding", "aten.index_select", "aten.index:rows")
 _PLACES = 1500.0
 # Of an element; whole numbers and truths have others.
 _BYTES: Mapping[str, float] = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0}
-# How names of convolutions end whose tensors are in that order.
-CHANNELS_FIRST = ":nchw"
-# How names of convolutions end whose algorithm was not searched for.
-UNSEARCHED = ":heuristic"
+# How names of convolutions end whose tensors are in that order, and whose algorithm was not searched for.
+CHANNELS_FIRST, UNSEARCHED = ":nchw", ":heuristic"
 # How names of kernels end that add rows by indices.
 SORTED = ":sorted"
 
@@ -511,9 +508,7 @@ def arrays(kernels: Sequence[Kernel], *, compiled: bool = False) -> Kernels:
         moved=moved,
         heavy=heavy,
         # A group of rows for which torch has no kernel of all groups: the host asks where each begins.
-        waits=np.array(
-            [k.name in _WAITS or (EXPERTS in k.name and k.shape[0] == 1) for k in kernels], dtype=bool
-        ),
+        waits=np.array([k.name in _WAITS or (EXPERTS in k.name and k.shape[0] == 1) for k in kernels], bool),
         cold=np.array([kernel.name.startswith(DECODES) for kernel in kernels], dtype=bool),
         routed=np.array([EXPERTS in k.name for k in kernels], dtype=bool),
         direct=direct,
@@ -584,10 +579,8 @@ def _handled(kernel: Kernel) -> float:
 def _row_taken(kernel: Kernel) -> int:
     """Elements of the rows that are taken from a table if they are whole loads (IndexKernel.cu,
     `vectorized_gather_kernel`), else none. Those of an embedding lie along the last dimension."""
-    if kernel.name not in _ROWS_TAKEN or not kernel.shape:
-        return 0
     row = math.prod(kernel.shape[-1:] if kernel.name == _ROWS_TAKEN[0] else kernel.shape[1:])
-    return row if row * _BYTES.get(kernel.dtype, 8.0) % 16 == 0 else 0
+    return row if kernel.name in _ROWS_TAKEN and row * _BYTES.get(kernel.dtype, 8.0) % 16 == 0 else 0
 
 
 def convolves(kernel: Kernel) -> bool:

@@ -84,9 +84,7 @@ class Operator(NamedTuple):
     inplace: tuple[int | str, ...]  # Positions and keywords of the arguments that it overwrites
     aliases: bool  # Whether it overwrites an argument or returns a view of one
     pointwise: bool
-    composite: (
-        torch._C.DispatchKey | None
-    )  # Whose kernel makes it of other operators, where it is taken apart
+    composite: torch._C.DispatchKey | None  # Whose kernel makes it of others, where it is taken apart
 
 
 @cache
