@@ -219,6 +219,7 @@ def _in_same_unit(text: str, tokens: Sequence[Token], place: int) -> Token:
 def _laptop(gpu: Token) -> tuple[str, ...]:
     """The laptops' GPU that is called like a desktop card."""
     name = catalog.get(gpu.gpu_ids[0]).name if gpu.text.isdigit() and gpu.gpu_ids else gpu.text
+    name = re.sub(r" (?:GDDR\dX?|\d+ GB)$", "", name)
     found = subject_of(f"{name} Laptop GPU") if re.search(r"[RG]TX", name) else None
     return tuple(i for i in found.gpu_ids if "laptop" in i and i not in gpu.gpu_ids) if found else ()
 
