@@ -125,7 +125,7 @@ class Around:
             beside, steps = [], []
         found: tuple[tuple[Kind, Sequence[str]], ...] = (
             ("other variant", [i for i in siblings if i in {*self.gpus, *close}]), (NEIGHBOUR, beside),
-            ("other variant", siblings), (NEIGHBOUR, [] if common else steps),
+            ("other variant", siblings),
         )  # fmt: skip
         kind, others = next(((one, others) for one, others in found if others), (kind, ()))
         return kind, "; ".join([f"the figure of {catalog.get(i).name}" for i in others[:1]] or [why])

@@ -44,8 +44,8 @@ RATIO = 0.2
 DYNAMIC_BOOST_W = 25
 # Of its rates a laptop's GPU has so much at the lowest power that makers set (RTX 3000: 4.7 of 6.4).
 SLOWED = 0.7
-# And its memory so much more (RTX 3000: 336 of 288 GB/s), and its clock at the highest power (RTX 3050 Ti: 1695
-# of the 1035 MHz that databases print).
+# And its memory so much more (RTX 3000: 336 of 288 GB/s), and its clock at the highest power (RTX 3050 Ti:
+# 1695 of the 1035 MHz that databases print).
 FASTER, BOOSTED = 1.2, 1.65
 # A ratio that is off by less is nobody's error.
 APART = 0.15
@@ -304,7 +304,7 @@ def _is_sheet(claims: Sequence[Claim]) -> bool:
 def _of_lost_columns(claims: Sequence[Claim]) -> set[tuple[tuple[str, ...], str]]:
     """The GPUs and fields of a table that lost its columns, or the name above one: in several fields a value
     and right beside it another one of the same GPU."""
-    last: dict[tuple[tuple[str, ...], str, bool], Claim] = {}
+    last: dict[tuple[object, ...], Claim] = {}
     doubled: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for claim in claims:
         key = (claim.gpu_ids, claim.field, claim.sparse)
