@@ -89,6 +89,7 @@ OTHER = 10.0
 OF_WIDTH = frozenset({"memory_bus_bits", "l2_bytes"})
 # How near once or twice the FP32 rate a 16-bit rate of the ordinary cores is, at whichever clock.
 VECTOR = 0.07
+ONCE = re.compile("GA10[2-9]|AD10|GB20")
 # Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text.
 MOSTLY = 4
 # Claims of a group that must agree, and as many as contradict, for a contradiction to be sure.
@@ -637,7 +638,9 @@ def _is_other_rate(claim: Claim) -> bool:
         each = numbers_of(k.value for k in evidence_of(claim))
         sums = [n * watts for watts in each for n in (4, 8) if n * watts > 2 * max(each)]
     machine = any(alike(v, n, agree.ROUGH) for v in values for n in sums) and mechanism(claim) is None
-    times = (1, 2, 4) if {*claim.gpu_ids} <= {"gb200", "gb300"} else (1, 2)
+    # Since Ampere the ordinary cores of cards compute FP16 no faster than FP32.
+    once = all(ONCE.match(catalog.get(i).text("chip") or "") for i in claim.gpu_ids)
+    times = (1, 2, 4) if {*claim.gpu_ids} <= {"gb200", "gb300"} else (1,) if once else (1, 2)
     return machine or any(alike(v, n * rate, VECTOR) for v in values for rate in rates for n in times)
 
 
