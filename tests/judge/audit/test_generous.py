@@ -43,9 +43,9 @@ def test_what_is_set_measured_rounded_or_sold_today(text: str) -> None:
     ("text", "wrong"),
     [
         ("Its TDP is 230 W.", ("power_w", "digit swap")),
-        ("It draws 450 W.", ("power_w", "neighbour's row copied")),
+        ("It draws 450 W.", ("power_w", "wrong value")),
         ("The card comes with a 420 W limit.", ("power_w", "wrong value")),
-        ("Its memory moves 912 GB/s.", ("memory_bytes_per_s", "neighbour's row copied")),
+        ("Its memory moves 912 GB/s.", ("memory_bytes_per_s", "wrong value")),
         ("717 MB/s of memory bandwidth feed it.", ("memory_bytes_per_s", "unit")),
         ("Its L2 cache holds 64 GB.", ("l2_bytes", "unit")),
         ("That is twice the memory of the RTX 3090.", ("memory_bytes", "wrong ratio")),

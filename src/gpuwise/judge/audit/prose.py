@@ -564,6 +564,9 @@ class _Choice(Sentence):
             beside = held is not None and self.text[held.end : token.start] == " "
             rated = beside and held and re.search(r"/s\b.*(?:,| and) (?:the )?$", self.text[: held.start])
             named = held and CUES["year_behind"].fullmatch(self.text, held.end, token.start)
+            if named and after == ")" and not evidence.supports(held.gpu_ids[0], "launch", token.text):
+                # "RTX 4090 against RTX 3090 (2025)": the year of the page.
+                named = None
             after_it = CUES["year_of"].match(self.text, token.end)
             many = token.numbers[0].value >= FIELDS["cuda_cores"].low or re.fullmatch(
                 r"\d{1,2}\.\d{3}", token.text
