@@ -69,7 +69,6 @@ def test_the_same_fields_stated_wrongly(text: str, wrong: tuple[str, str]) -> No
         ("Two RTX A6000 cannot be linked over NVLink.", [("link", "capability")]),
         ("Hopper cards support FP8.", []),
         ("A 70B model on the L4 wants 40 GB.", []),
-        ("All Ampere cards support FP8.", [("matrix_fp8", "capability")]),
         # Of several GPUs
         ("GPUs alone draw 5.6 kW with the H100 SXM. The H100 SXM is a module of 700 W.", []),
         ("Two RTX 3090: Llama 70B in Q4, 40 GB, at 18 tokens/s split over both, one stream.", []),

@@ -74,7 +74,7 @@ def test_a_third_party_does_not_dispute_a_vendor() -> None:
         ("The B300 has a TDP of 1,300 W.", "cannot tell"),
         ("The B300 has a TDP of 1,800 W.", "contradicts"),
         ("The RTX 2080 Ti has a boost clock of 1635 MHz.", "cannot tell"),
-        ("The H100 SXM is made in a 4 nm process.", "cannot tell"),
+        ("The H100 SXM is made in a 4 nm process.", "agrees"),
         ("The H100 SXM is made in a 7 nm process.", "contradicts"),
         # The size by which it is sold; variants outside the catalog.
         ("The GH200 144GB has 144 GB of HBM3e.", "agrees"),

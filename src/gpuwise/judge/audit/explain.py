@@ -112,18 +112,16 @@ class Around:
         wrong = agree.wrong_values(claim) or claim.values
         having = {s.id for s in catalog.all_gpus() if is_copied(claim.field, wrong, s.id)} - {*claim.gpu_ids}
         siblings = [other for i in claim.gpu_ids for other in agree.family(i) if other in having]
-        steps = {other for i in claim.gpu_ids for other in agree.next_to(i)}
-        # Figures that many products have point to GPUs beside them, or a step away in the text; names to any.
+        # Figures that many products have point to GPUs beside them; names to any.
         common = len({*map(agree.product, having)}) > FEW
-        near = {*steps, *self.beside(claim)} if common and claim.field not in OF_NAME else having
+        near = {*self.beside(claim)} if common and claim.field not in OF_NAME else having
         beside = [i for i in self.gpus if i in near & having and i not in siblings]
         own = {*map(agree.product, claim.gpu_ids)}
         close = [i for i in siblings if agree.product(i) in own and catalog.get(i).text("form") != "laptop"]
-        if kind == "internal contradiction":
-            beside = []
+        beside *= kind != "internal contradiction"
         found: tuple[tuple[Kind, Sequence[str]], ...] = (
-            ("other variant", [i for i in siblings if i in {*self.gpus, *close}]), (NEIGHBOUR, beside),
-            ("other variant", siblings),
+            ("other variant", [i for i in siblings if i in {*self.gpus, *close}]),
+            (NEIGHBOUR, beside), ("other variant", siblings),
         )  # fmt: skip
         kind, others = next(((one, others) for one, others in found if others), (kind, ()))
         return kind, "; ".join([f"the figure of {catalog.get(i).name}" for i in others[:1]] or [why])

@@ -80,7 +80,7 @@ EDITIONS = 0.04
 # Prices in euros beside those in dollars; since when peaks are stated at the boost clock alone; how near one
 # at the base clock, which is computed and rounded, is.
 TAXED, AT_BOOST, AT_BASE = 1.45, "2018", 0.006
-OF_SUPERCHIP = frozenset({"memory_bytes", "memory_bytes_per_s"})
+OF_SUPERCHIP, OF_MAKER = frozenset({"memory_bytes", "memory_bytes_per_s"}), ("architecture", "chip")
 # The same of a figure that is another variant's: clocks of one chip differ by so much.
 VARIANTS = 0.045
 # A figure that is so many times the known one, or less, and of no known kind of error is of something else.
@@ -267,6 +267,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         passing = (is_of_stranger(claim) or in_passing(claim)) and not of_sheet
         # The bandwidth is unknown of a card whose memory size the catalog lacks: an H20 with 141 GB.
         foreign = claim.field in OF_MEMORY and (claim.block, claim.gpu_ids) in outside
+        foreign |= claim.block < GRID and claim.field in OF_MAKER and _is_of_other_maker(claim)
         unsure = failed or weak or passing or text.is_of_other(claim) or foreign
         lost = (claim.gpu_ids, claim.field) in mixed
         if besides or else_ or unowned or measured or lost or (unsure and not sheet):
@@ -303,8 +304,7 @@ def _is_sheet(claims: Sequence[Claim]) -> bool:
 
 
 def _of_lost_columns(claims: Sequence[Claim]) -> set[tuple[tuple[str, ...], str]]:
-    """The GPUs and fields of a table that lost its columns, or the name above one: in several fields a value
-    and right beside it another one of the same GPU."""
+    """The GPUs and fields of tables that lost columns: in several fields two values beside each other."""
     last: dict[tuple[object, ...], Claim] = {}
     doubled: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for claim in claims:
@@ -314,6 +314,12 @@ def _of_lost_columns(claims: Sequence[Claim]) -> set[tuple[tuple[str, ...], str]
             doubled[claim.gpu_ids].add(claim.field)
         last[key] = claim
     return {(ids, f) for ids, fields in doubled.items() if len(fields) >= MOSTLY for f in fields}
+
+
+def _is_of_other_maker(claim: Claim) -> bool:
+    """Whether only GPUs of another maker have it: "not far behind Nvidia's Blackwell Ultra GPUs"."""
+    makers = {s.vendor for s in catalog.all_gpus() if is_copied(claim.field, claim.values, s.id)}
+    return bool(makers) and makers.isdisjoint(catalog.get(i).vendor for i in claim.gpu_ids)
 
 
 def _is_of_another(wrong: Iterable[Claim]) -> bool:
