@@ -44,7 +44,8 @@ Boost clock
         "RX 9070 XT: Base Clock 1660 MHz Boost Clock 2970 MHz",
         # Of a network, of a page.
         "A machine with eight A100 SXM 80GB has 200 Gb/s for each of them.",
-        "NVIDIA T4 vs V100 (2024)", "With the MI355X AMD is not far behind Nvidia's Blackwell Ultra GPUs.",
+        "NVIDIA T4 vs V100 (2024)",
+        "With the MI355X AMD is not far behind Nvidia's Blackwell Ultra GPUs.",
         "The H100 SXM is made in 4 nm, which others call 5 nm.",
     ],
 )
@@ -60,8 +61,10 @@ def test_what_pages_often_say_is_not_accused(text: str) -> None:
         ("The V100 SXM2: 15.7 TFLOPS in FP32, 31.4 TFLOPS in FP16.", None),
         # A figure of another GPU is a neighbour's where the text names that one.
         ("The RTX 5090 draws 450 W.", ("power_w", "wrong value")),
-        ("| GPU | TDP |\n|-|-|\n| RTX 5090 | 450 W |\n| RTX 4090 | 450 W |",
-         ("power_w", "neighbour's row copied")),
+        (
+            "| GPU | TDP |\n|-|-|\n| RTX 5090 | 450 W |\n| RTX 4090 | 450 W |",
+            ("power_w", "neighbour's row copied"),
+        ),
         # Announced with sparsity.
         ("The B200 SXM delivers 20 PFLOPS of FP4.", ("peak:fp4", "sparse as dense")),
         ("The RTX 4080 Laptop GPU has 9,728 cores and 12 GB.", ("cuda_cores", "other variant")),
