@@ -393,10 +393,15 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     # "80 GB, 3.35 TB/s, NVLink 900 GB/s": the word belongs to the value behind it.
     following = tokens[place + 1 : place + 3]
     if [t.kind for t in following] == ["field", "value"] and following[1].measures == dimension and (
-        "," in cell[token.end : following[0].start]
-        and not cell[following[0].end : following[1].start].strip(" :")
+        not cell[following[0].end : following[1].start].strip(" :")
     ):  # fmt: skip
-        return None
+        if "," in cell[token.end : following[0].start]:
+            return None
+        if before is not None and before.kind == "field" and FIELDS[before.field].dimension == dimension and (
+            not cell[before.end : token.start].strip(" :")
+        ):  # fmt: skip
+            # "Base Clock 1660 MHz Boost Clock 2970 MHz": a line of labels, each before its value.
+            return before.field
     # "544 Turing Tensor Cores": the architecture in between says nothing of the field.
     between_them = ("architecture", "tensor_core_generation", "rt_core_generation")
     after = next((t for t in tokens[place + 1 :] if t.field not in between_them), None)

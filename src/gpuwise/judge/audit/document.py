@@ -110,9 +110,7 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     in_full: dict[str, set[str]] = defaultdict(set)
     for token in (t for text in texts for t in scan(text) if t.kind == "gpu" and " " in t.text):
         in_full[token.text.split()[-1]] |= {*token.gpu_ids}
-    portable = any(CUES["laptop_name"].search(text) for text in texts) and not any(
-        "esktop" in text for text in texts
-    )
+    portable = any(CUES["laptop_name"].search(text) for text in texts)
     short = short_names(t for text in texts for t in scan(text) if t.kind == "gpu")
     leaked = any(CUES["leaked_sheet"].search(text[:TITLES]) for text in texts[:BEGINS])
     scope = Scope(marks=marks, portable=portable, short=short, leaked=leaked, noted=_noted(texts))
@@ -347,8 +345,9 @@ class _Walk:
             return short and not self.headed(line) and not any(subject_of(label) for label, _ in _pairs(text))
         words = text.split()
         # "memory:" above "size: 24" is the key of an object.
-        key = text[-1] == ":"
-        if line.item or len(words) > 8 or text[-1] in ".,;" or not (text[0].isupper() or start or key):
+        key = text.endswith(":")
+        ends = not text or text[-1] in ".,;"
+        if line.item or len(words) > 8 or ends or not (text[0].isupper() or start or key):
             return False
         if not tokens or start:
             return len(words) > 1 and text[-1] != ":"

@@ -135,6 +135,8 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
         }),
         low=least,
     )  # fmt: skip
+    if named := field == "process_nm" and re.search(r"name of the process=(\d+) nm", fact.note):
+        return stated, replace(stated, value=float(named[1]), text=f"{named[1]} nm by its name")
     if field != "memory_bytes":
         return (stated,)
     # The product is named by its size, and its memory type and bus width fix it.

@@ -104,7 +104,7 @@ class Around:
 
     def name(self, claim: Claim) -> Explained:
         """The explanation. Where the figure is that of another product, it names the first of: a variant in
-        the text or of the same name, another GPU of the text, any variant, a GPU a step away in the range."""
+        the text or of the same name, another GPU of the text, any variant."""
         kind, why = self.explain(claim)
         if kind not in (*UNTELLING, "other variant"):
             return kind, why
@@ -112,21 +112,17 @@ class Around:
             kind, why = "wrong value", ""
         wrong = agree.wrong_values(claim) or claim.values
         having = gpus_with(claim.field, wrong) - {*claim.gpu_ids}
-        siblings, steps = (
-            [other for i in claim.gpu_ids for other in of(i) if other in having]
-            for of in (agree.family, agree.next_to)
-        )  # fmt: skip
-        # Figures that many products have point to GPUs beside them, or a step away in the text; names to any.
+        siblings = [other for i in claim.gpu_ids for other in agree.family(i) if other in having]
+        # Figures that many products have point to GPUs beside them; names to any.
         common = len({*map(agree.product, having)}) > FEW
-        near = {*steps, *self.beside(claim)} if common and claim.field not in OF_NAME else having
+        near = {*self.beside(claim)} if common and claim.field not in OF_NAME else having
         beside = [i for i in self.gpus if i in near & having and i not in siblings]
         own = {*map(agree.product, claim.gpu_ids)}
         close = [i for i in siblings if agree.product(i) in own and catalog.get(i).text("form") != "laptop"]
-        if kind == "internal contradiction":
-            beside, steps = [], []
+        beside *= kind != "internal contradiction"
         found: tuple[tuple[Kind, Sequence[str]], ...] = (
-            ("other variant", [i for i in siblings if i in {*self.gpus, *close}]), (NEIGHBOUR, beside),
-            ("other variant", siblings), (NEIGHBOUR, [] if common else steps),
+            ("other variant", [i for i in siblings if i in {*self.gpus, *close}]),
+            (NEIGHBOUR, beside), ("other variant", siblings),
         )  # fmt: skip
         kind, others = next(((one, others) for one, others in found if others), (kind, ()))
         return kind, "; ".join([f"the figure of {catalog.get(i).name}" for i in others[:1]] or [why])
@@ -260,7 +256,9 @@ def mechanism(claim: Claim) -> Explained | None:
         clocks = [k.value for gpu_id in claim.gpu_ids for k in evidence.of(gpu_id, other)]
         if any(same(claim, mine, value) for value in clocks for mine in claim.values):
             return "base as boost", f"this is the {other[:-3]} clock"
-    siblings = dict.fromkeys(other for gpu_id in claim.gpu_ids for other in agree.family(gpu_id))
+    siblings = dict.fromkeys(
+        other for i in claim.gpu_ids for other in (*agree.family(i), *(agree.twins_of(i) if peak else ()))
+    )
     own = {*map(agree.product, claim.gpu_ids)}
     for gpu_id in claim.gpu_ids:
         die = catalog.chips().get(catalog.get(gpu_id).text("chip") or "")

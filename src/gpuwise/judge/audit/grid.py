@@ -113,7 +113,7 @@ class Scope:
     marks: tuple[str, ...] | None = ()
     """Footnote marks of rates that are sparse; None where a footnote may be about all rates."""
     portable: bool = False
-    """Whether the document names GPUs of laptops and no desktop."""
+    """Whether the document names GPUs of laptops."""
     leaked: bool = False
     """Whether the document begins by saying that its figures are leaked ones."""
     short: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

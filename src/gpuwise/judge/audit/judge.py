@@ -44,8 +44,9 @@ RATIO = 0.2
 DYNAMIC_BOOST_W = 25
 # Of its rates a laptop's GPU has so much at the lowest power that makers set (RTX 3000: 4.7 of 6.4).
 SLOWED = 0.7
-# And its memory so much more (RTX 3000: 336 of 288 GB/s).
-FASTER = 1.2
+# And its memory so much more (RTX 3000: 336 of 288 GB/s), and its clock at the highest power (RTX 3050 Ti:
+# 1695 of the 1035 MHz that databases print).
+FASTER, BOOSTED = 1.2, 1.65
 # A ratio that is off by less is nobody's error.
 APART = 0.15
 # The same of a percentage, which has so many digits.
@@ -79,7 +80,7 @@ EDITIONS = 0.04
 # Prices in euros beside those in dollars; since when peaks are stated at the boost clock alone; how near one
 # at the base clock, which is computed and rounded, is.
 TAXED, AT_BOOST, AT_BASE = 1.45, "2018", 0.006
-OF_SUPERCHIP = frozenset({"memory_bytes", "memory_bytes_per_s", "peak:fp16", "peak:bf16", "peak:fp8"})
+OF_SUPERCHIP, OF_MAKER = frozenset({"memory_bytes", "memory_bytes_per_s"}), ("architecture", "chip")
 # The same of a figure that is another variant's: clocks of one chip differ by so much.
 VARIANTS = 0.045
 # A figure that is so many times the known one, or less, and of no known kind of error is of something else.
@@ -88,6 +89,7 @@ OTHER = 10.0
 OF_WIDTH = frozenset({"memory_bus_bits", "l2_bytes"})
 # How near once or twice the FP32 rate a 16-bit rate of the ordinary cores is, at whichever clock.
 VECTOR = 0.07
+ONCE = re.compile("GA10[2-9]|AD10|GB20")
 # Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text.
 MOSTLY = 4
 # Claims of a group that must agree, and as many as contradict, for a contradiction to be sure.
@@ -189,6 +191,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     # Of a sheet, whose every claim is of one GPU, no other one can be the owner.
     sheet = _is_sheet(claims) and not _is_of_another(claim for claim, v in judged if v == "contradicts")
     several = len({claim.gpu_ids for claim in claims}) > 1
+    mixed = _of_lost_columns(claims)
     doubted: list[int] = []
     wrong_of: dict[object, set[tuple[float, ...]]] = defaultdict(set)
     # Where of the fields that stand near each other more are wrong of a GPU than right, they are of another
@@ -264,8 +267,10 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         passing = (is_of_stranger(claim) or in_passing(claim)) and not of_sheet
         # The bandwidth is unknown of a card whose memory size the catalog lacks: an H20 with 141 GB.
         foreign = claim.field in OF_MEMORY and (claim.block, claim.gpu_ids) in outside
+        foreign |= claim.block < GRID and claim.field in OF_MAKER and _is_of_other_maker(claim)
         unsure = failed or weak or passing or text.is_of_other(claim) or foreign
-        if besides or else_ or unowned or measured or (unsure and not sheet):
+        lost = (claim.gpu_ids, claim.field) in mixed
+        if besides or else_ or unowned or measured or lost or (unsure and not sheet):
             verdicts[place] = "cannot tell"
             doubted.append(place)
         elif not _is_witnessed(claim, text):
@@ -296,6 +301,25 @@ def _is_sheet(claims: Sequence[Claim]) -> bool:
     fields = {claim.field for claim in claims if claim.sure}
     one = len({claim.gpu_ids for claim in claims}) == 1 and not any(claim.several for claim in claims)
     return one and len(fields) >= explain.SHEET and max(lines) - min(lines) < SHEET_LINES
+
+
+def _of_lost_columns(claims: Sequence[Claim]) -> set[tuple[tuple[str, ...], str]]:
+    """The GPUs and fields of tables that lost columns: in several fields two values beside each other."""
+    last: dict[tuple[object, ...], Claim] = {}
+    doubled: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for claim in claims:
+        key = (claim.gpu_ids, claim.field, claim.sparse)
+        before = last.get(key, claim)
+        if before.values != claim.values and claim.line - before.line <= 1:
+            doubled[claim.gpu_ids].add(claim.field)
+        last[key] = claim
+    return {(ids, f) for ids, fields in doubled.items() if len(fields) >= MOSTLY for f in fields}
+
+
+def _is_of_other_maker(claim: Claim) -> bool:
+    """Whether only GPUs of another maker have it: "not far behind Nvidia's Blackwell Ultra GPUs"."""
+    makers = {s.vendor for s in catalog.all_gpus() if is_copied(claim.field, claim.values, s.id)}
+    return bool(makers) and makers.isdisjoint(catalog.get(i).vendor for i in claim.gpu_ids)
 
 
 def _is_of_another(wrong: Iterable[Claim]) -> bool:
@@ -483,7 +507,8 @@ def _is_option(claim: Claim) -> bool:
     if all("-nvl" in i for i in claim.gpu_ids) and claim.field in ("memory_bytes", "memory_bytes_per_s"):
         pairs = numbers_of(k.value for k in evidence_of(claim))
         return any(states(claim, 2 * value) for value in pairs)
-    if all(i in ("gb200", "gb300") for i in claim.gpu_ids) and claim.field in OF_SUPERCHIP:
+    of_chips = claim.field in OF_SUPERCHIP or claim.field.startswith("peak:")
+    if all(i in ("gb200", "gb300") for i in claim.gpu_ids) and of_chips:
         alone = tuple({i for gpu_id in claim.gpu_ids for i in (gpu_id, *agree.twins_of(gpu_id))})
         halves = numbers_of(k.value for k in evidence_of(replace(claim, gpu_ids=alone)))
         if any(same(claim, stated, 2 * half) for half in halves for stated in claim.values):
@@ -495,6 +520,8 @@ def _is_option(claim: Claim) -> bool:
         main = all(re.fullmatch(r"DDR[345]", str(v)) and f"G{v}X" not in cards for v in claim.values)
         later = all(str(k.value).upper() == "HBM2E" for k in evidence_of(claim))
         return main or (claim.values == ("HBM2",) and later)
+    if _is_of_laptop(claim):
+        return True
     if claim.field.endswith("_hz") and (mechanism(claim) or ("other variant",))[0] == "other variant":
         # Between its base and its boost clock a card has a game clock, and those of its makers.
         for spec in map(catalog.get, claim.gpu_ids):
@@ -503,8 +530,6 @@ def _is_option(claim: Claim) -> bool:
             if low and high and (consumer or spec.vendor != "NVIDIA"):
                 least = high if spec.vendor == "NVIDIA" else low
                 return all(least <= value <= most * high for value in numbers_of(claim.values))
-    if _is_of_laptop(claim):
-        return True
     # GB200 and B200, GH200 and H200 are printed for each other.
     if claim.field != "memory_bytes" and not claim.field.startswith("peak:"):
         return False
@@ -539,6 +564,8 @@ def _is_of_laptop(claim: Claim) -> bool:
     memory = claim.field in ("memory_bytes_per_s", "memory_transfers_per_s")
     if not rate and not memory and claim.field not in ("boost_hz", "core_hz", "texels_per_s", "pixels_per_s"):
         return False
+    laptops = tuple(i for i in claim.gpu_ids if catalog.get(i).text("form") == "laptop")
+    claim = replace(claim, gpu_ids=laptops or claim.gpu_ids)
     if memory and (
         mechanism(claim) or any(catalog.get(i).text("segment") == "consumer" for i in claim.gpu_ids)
     ):
@@ -547,7 +574,8 @@ def _is_of_laptop(claim: Claim) -> bool:
     plain = replace(claim, field="peak:fp32")
     ways = [(claim, 1), *([(plain, 1), (plain, 2)] if claim.field in ("peak:fp16", "peak:bf16") else ())]
     known = [n * k for one, n in ways for k in numbers_of(k.value for k in evidence_of(one))]
-    most = FASTER if memory or claim.field.endswith("els_per_s") else 1.0
+    faster = memory or claim.field.endswith("els_per_s")
+    most = FASTER if faster else BOOSTED if forms == {"laptop"} else 1.0
     return (forms == {"laptop"} or (rate and forms == {"soc"})) and all(
         any(SLOWED * k <= v <= most * k for k in known) for v in numbers_of(claim.values)
     )
@@ -594,7 +622,8 @@ def _is_other_rate(claim: Claim) -> bool:
         # The rate of the GPU's own link, in a cell or sentence that names neither.
         links = numbers_of(k.value for i in claim.gpu_ids for k in evidence.of(i, "link_bytes_per_s"))
         cached = min(values, default=0.0) > CACHED * _most(claim)
-        cached = cached and claim.block < GRID and mechanism(claim) is None
+        # And what is in bits, without the digits of the memory's, is a network's.
+        cached = (cached or _counts_bits(claim)) and claim.block < GRID and mechanism(claim) is None
         return cached or any(alike(v, link / n, ROUNDED) for v in values for link in links for n in (1, 2))
     if claim.field == "peak:tensor":
         # The text does not name the format. Formats of 8 bits and fewer are advertised by their sparse rate,
@@ -615,7 +644,10 @@ def _is_other_rate(claim: Claim) -> bool:
         each = numbers_of(k.value for k in evidence_of(claim))
         sums = [n * watts for watts in each for n in (4, 8) if n * watts > 2 * max(each)]
     machine = any(alike(v, n, agree.ROUGH) for v in values for n in sums) and mechanism(claim) is None
-    return machine or any(alike(v, n * rate, VECTOR) for v in values for rate in rates for n in (1, 2))
+    # Since Ampere the ordinary cores of cards compute FP16 no faster than FP32.
+    once = all(ONCE.match(catalog.get(i).text("chip") or "") for i in claim.gpu_ids)
+    times = (1, 2, 4) if {*claim.gpu_ids} <= {"gb200", "gb300"} else (1,) if once else (1, 2)
+    return machine or any(alike(v, n * rate, VECTOR) for v in values for rate in rates for n in times)
 
 
 def _is_witnessed(claim: Claim, text: Around) -> bool:

@@ -229,13 +229,6 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         elif spoken and not named and len(words) < 2 * NEAR:
             # "No tensor cores." below the name of a GPU, or of several, none of which may have it then.
             named = spoken
-        elif not named and (family := CUES["family_leads"].match(words)) is not None:
-            # "All Hopper products support FP8": of each of that architecture.
-            kind = agree.word("architecture", family["architecture"])
-            ids = tuple(
-                s.id for s in catalog.all_gpus() if agree.word("architecture", s.architecture or "") == kind
-            )
-            named = [Token(kind="gpu", start=0, end=family.end(), text=family["architecture"], gpu_ids=ids)]
         # Of "FP8 in its tensor cores" FP8 alone.
         said_abilities = [
             (field, match) for match in NAMED.finditer(words) if (field := ability_of(match[0]))
@@ -564,6 +557,9 @@ class _Choice(Sentence):
             beside = held is not None and self.text[held.end : token.start] == " "
             rated = beside and held and re.search(r"/s\b.*(?:,| and) (?:the )?$", self.text[: held.start])
             named = held and CUES["year_behind"].fullmatch(self.text, held.end, token.start)
+            dates = (evidence.supports(i, "launch", token.text) for i in (held.gpu_ids if held else ()))
+            if after == ")" and not any(dates):
+                named = None  # "RTX 4090 against RTX 3090 (2025)": the year of the page
             after_it = CUES["year_of"].match(self.text, token.end)
             many = token.numbers[0].value >= FIELDS["cuda_cores"].low or re.fullmatch(
                 r"\d{1,2}\.\d{3}", token.text

@@ -29,16 +29,9 @@ BRANDS: Mapping[str, str] = NAMES["brands"]
 _VERSUS = ("vs", "vs.", "versus")
 # The number that ends the name of a card.
 _CARD = re.compile(r"(?<=\s)\d{4}$")
-# Who says it when, in a chat, and the number of a card.
-_LINE_OF_CARD = re.compile(
-    r"\W{0,3}(?:\[?\d{1,2}:\d\d(?::\d\d)?\]? )?(?P<who><?[a-z][\w.-]{0,15}>?: ?)?(?:(?:the|or|and|so) )?"
-    r"(?P<card>\d{4})(?=\s?(?:[.,:?]|[-\u2013\u2014] |$)| with )"
-)
 # Between the values of two GPUs.
 _JOINED = re.compile(r"\s?(?:,|/|and|or|,\s?and|vs\.?|versus|against|[\u3068\u548c\u5bf9\u3001])\s?")
 _OF_LINE = re.compile(r"(?:[RG]TX|RX) \d{4}")
-# A chip that gave its name to a card, too.
-_CHIP_CARD = re.compile(r"G[PV]100")
 _BASE = re.compile(r"GTX (\d{4})(?= (?:Ti|SUPER)\b)")
 
 
@@ -79,23 +72,8 @@ def _numbered(
         if token.dimension == "bare" and token.text in numbers and not counts:
             ids = numbers[token.text]
             yield Token(kind="gpu", start=token.start, end=token.end, text=token.text, gpu_ids=ids)
-        elif ids := _card_of(text, tokens, place):
-            name = catalog.get(ids[0]).name
-            yield Token(kind="gpu", start=token.start, end=token.end, text=name, gpu_ids=ids)
         else:
             yield token
-
-
-def _card_of(text: str, tokens: Sequence[Token], place: int) -> tuple[str, ...]:
-    """The card that a line names by its number alone, as a sentence of its own or before what the catalog
-    has of it: "me: 3080. 10 GB", "her: 3070 with 8 GB"."""
-    token, card = tokens[place], _LINE_OF_CARD.match(text)
-    if token.dimension != "bare" or card is None or card.span("card") != (token.start, token.end):
-        return ()
-    ids = next((one.gpu_ids for one in catalog.mentions(token.text, loose=True)), ())
-    stated = [(OF_UNIT[t.measures], n) for t in tokens[place:] if t.measures in OF_UNIT for n in t.numbers]
-    alone = card["who"] and not text[token.end :].strip(" .?!,:")
-    return ids if alone or any(evidence.supports(i, field, n) for i in ids for field, n in stated) else ()
 
 
 def _sister(match: re.Match[str], tokens: Sequence[Token], about: Subject | None) -> tuple[str, ...]:
@@ -160,14 +138,6 @@ def typed(text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subje
             narrowed = spoken if set(theirs) >= {*spoken} != set() else (*narrowed, *theirs)
         tokens.append(token if narrowed == token.gpu_ids else replace(token, gpu_ids=narrowed))
     gpus = [t for t in tokens if t.kind == "gpu"]
-    for one, other in pairwise(gpus):
-        # "An 8x A100 40GB server (DGX A100)": the name again.
-        again = set(one.gpu_ids) & set(other.gpu_ids) and re.fullmatch(
-            r"[\w ]{0,12}\((?:\w+ )?", text[one.end : other.start]
-        )
-        if again and text[other.end : other.end + 1] == ")":
-            tokens.remove(other if one.count >= other.count else one)
-    gpus = [t for t in tokens if t.kind == "gpu"]
     for match in islice(CUES["version"].finditer(text), PRONOUNS):
         name = next((g.text for g in reversed(gpus) if g.end <= match.start()), about.text if about else "")
         # "The PCIe version of the H100"
@@ -188,13 +158,8 @@ def typed(text: str, about: Subject | None, scope: Scope, rivals: Sequence[Subje
             start, end, ids, number = match.start(), match.end(1), last.gpu_ids, count_of(match[1])
             tokens.append(Token(kind="gpu", start=start, end=end, text=last.text, gpu_ids=ids, count=number))
     tokens.sort(key=lambda token: token.start)
-    for place, token in enumerate(tokens):
-        its = {*spoken, *(i for t in tokens[:place] for i in t.gpu_ids)}.difference(token.gpu_ids)
-        if _CHIP_CARD.fullmatch(token.text) and any(catalog.get(i).text("chip") == token.text for i in its):
-            # "The Titan V: GV100, 12 GB"
-            tokens[place] = replace(token, kind="name", field="chip", name=token.text, gpu_ids=())
-        else:
-            tokens[place] = _in_same_unit(text, tokens, place)
+    for place in range(len(tokens)):
+        tokens[place] = _in_same_unit(text, tokens, place)
     return tuple(tokens)
 
 
@@ -219,6 +184,7 @@ def _in_same_unit(text: str, tokens: Sequence[Token], place: int) -> Token:
 def _laptop(gpu: Token) -> tuple[str, ...]:
     """The laptops' GPU that is called like a desktop card."""
     name = catalog.get(gpu.gpu_ids[0]).name if gpu.text.isdigit() and gpu.gpu_ids else gpu.text
+    name = re.sub(r" (?:GDDR\dX?|\d+ GB)$", "", name)
     found = subject_of(f"{name} Laptop GPU") if re.search(r"[RG]TX", name) else None
     return tuple(i for i in found.gpu_ids if "laptop" in i and i not in gpu.gpu_ids) if found else ()
 
