@@ -318,7 +318,7 @@ def _of_lost_columns(claims: Sequence[Claim]) -> set[tuple[tuple[str, ...], str]
 
 def _is_of_other_maker(claim: Claim) -> bool:
     """Whether only GPUs of another maker have it: "not far behind Nvidia's Blackwell Ultra GPUs"."""
-    makers = {s.vendor for s in catalog.all_gpus() if is_copied(claim.field, claim.values, s.id)}
+    makers = {catalog.get(i).vendor for i in gpus_with(claim.field, claim.values)}
     return bool(makers) and makers.isdisjoint(catalog.get(i).vendor for i in claim.gpu_ids)
 
 
