@@ -279,13 +279,13 @@ def _otherwise(found: Recommendation) -> str:
     # From how many hours of use on buying pays, where both were allowed.
     if (owned := next((o for o in found.options if o.break_even_h), None)) is None or not owned.break_even_h:
         return ""
-    hours = phrases.hours_until(need, owned.break_even_h)
+    hours, what = phrases.hours_until(need, owned.break_even_h), phrases.bought(need, owned.gpu_id, owned.count)
     if first.outlay_usd:
         return f"Renting is cheaper below {hours}." if owned is first else ""
     if owned.break_even_h > HOURS_PER_YEAR * years:
         within = f"within {need.assumptions.owned_for}, even around the clock"
-        return f"Buying {machine_of(owned)} does not pay {within}."
-    return f"Buying {machine_of(owned)} instead pays only above {hours}."
+        return f"Buying {what} does not pay {within}."
+    return f"Buying {what} instead pays only above {hours}."
 
 
 def sums_of_years(found: Recommendation) -> str:

@@ -843,7 +843,7 @@ class _Reader(Worked):
             if self.members > 1 and fields.keys() & {"users", "concurrent"} == {"users"}:
                 fields["concurrent"] = self._at_once(fields.pop("users"))
             computers = [catalog.get(gpu).text("form") in needs.COMPUTERS for gpu in self.named_gpus]
-            one = (computers and all(computers)) or fields.get("asks") in ("able", "memory", "speed")
+            one = any(computers) or fields.get("asks") in ("able", "memory", "speed")
             if not (self.rents or "users" in fields) and (one or self.said(P.how_fast)):
                 fields.setdefault("concurrent", 1)  # Of one reader, unless more are named
             once = "budget_usd" in fields and not fields.keys() & {"budget_per_hour", "budget_per_month"}

@@ -513,6 +513,8 @@ def settled(need: Need) -> Need:
                 # Each with a machine of their own, where somebody says so.
                 need = replace(need, concurrent=together, users=need.users if need.concurrent else 1)
                 said.append(f"for {together} people at once" if together > 1 else "for one person at a time")
+            elif not need.asks:
+                said.append("for as many people at once as each holds, whose speeds add up")
     # A need that was kept with its answer has them already.
     need = replace(need, notes=tuple(dict.fromkeys((*need.notes, *said))))
     check(need)
