@@ -1412,3 +1412,11 @@ def test_times_of_a_day_are_those_of_the_clock(text: str, hours: float) -> None:
 )
 def test_what_stands_in_questions_of_buyers(text: str, field: str, value: object) -> None:
     assert getattr(asked(text), field) == value
+
+
+@pytest.mark.parametrize("text", ["two 3090 or an a6000 for big models", "a 5090 for the largest local LLMs"])
+def test_big_models_are_the_largest_that_fit(text: str) -> None:
+    need = asked(text)
+    assert need.workloads[0][0] == "llama-3.1-8b"
+    assert need.larger[0] == "llama-3.1-70b"
+    assert not asked(text.replace("big models", "LLMs").replace("the largest local", "")).larger

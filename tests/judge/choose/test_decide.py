@@ -17,7 +17,7 @@ from gpuwise.judge.choose.decide import recommend
 from gpuwise.judge.choose.fit import SAID, loosened, why_not
 from gpuwise.judge.choose.need import HOURS_STATED
 from gpuwise.judge.choose.phrases import drawn_w, electricity
-from gpuwise.judge.choose.verdicts import split
+from gpuwise.judge.choose.verdicts import lacks, memories, split
 from gpuwise.model.gpu import Offer, Source
 from gpuwise.model.judgement import Assumptions, Need
 from gpuwise.model.result import Interval, Issue, Record
@@ -719,3 +719,16 @@ def test_fewer_cards_come_first_where_the_work_costs_as_much(
     offers = [offer("rtx-3090", 1000.0, "used"), offer("rtx-4090", float(price), "used")]
     found = recommend(asked, speeds, offers, today=date(2026, 11, 2), item="image")
     assert found.options[0].count == first
+
+
+def test_what_old_cards_lack_and_what_memory_is_compared(need) -> None:
+    assert lacks("p40").endswith(
+        "Pascal: no CUDA after 12, no matrix units, 0.184 TFLOP/s in FP16, 1/64 of its FP32"
+    )
+    assert "FP16, 1/" not in lacks("p100-pcie-16gb")  # Twice its FP32
+    assert not lacks("rtx-3090")
+    both = need(sets=(("p40", 3), ("rtx-3090", 1)))
+    assert not memories(both)
+    assert memories(replace(both, notes=("no model was named: x",))) == (
+        "Memory: 3 x Tesla P40 72 GiB, one RTX 3090 24 GiB."
+    )

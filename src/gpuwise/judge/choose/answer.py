@@ -279,7 +279,8 @@ def _otherwise(found: Recommendation) -> str:
     # From how many hours of use on buying pays, where both were allowed.
     if (owned := next((o for o in found.options if o.break_even_h), None)) is None or not owned.break_even_h:
         return ""
-    hours, what = phrases.hours_until(need, owned.break_even_h), phrases.bought(need, owned.gpu_id, owned.count)
+    what = phrases.bought(need, owned.gpu_id, owned.count)
+    hours = phrases.hours_until(need, owned.break_even_h)
     if first.outlay_usd:
         return f"Renting is cheaper below {hours}." if owned is first else ""
     if owned.break_even_h > HOURS_PER_YEAR * years:

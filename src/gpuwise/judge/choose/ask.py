@@ -848,6 +848,7 @@ class _Reader(Worked):
                 fields.setdefault("concurrent", 1)  # Of one reader, unless more are named
             once = "budget_usd" in fields and not fields.keys() & {"budget_per_hour", "budget_per_month"}
             most = "budget_usd" in fields and self.said(RULES["asks"]["largest"])
+            most = most or self.said(P.big_models)
             if self.open_model and (most or (once and fields.get("acquire") == "own")):
                 fields["larger"] = tuple(RULES["larger"])
         only = self.fields.get("only", ())

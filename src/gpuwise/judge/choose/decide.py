@@ -356,24 +356,22 @@ def hours_that_pay(need: Need, them: Candidates, places: Sequence[int]) -> Itera
     keeps = them.rows[places[0]].way == "have"
     if own is None or rent is None or need.period_s is not None or keeps or need.either:
         return
-    a = need.assumptions
+    a, (bought, rented) = need.assumptions, (name_of(need, them, place) for place in (own, rent))
     worth = priced.worth_per_hour(need, them, own, rent) - float(them.running[own])
     if worth <= 0:
-        yield f"{name_of(need, them, own)} never pays: its energy alone costs more than {name_of(need, them, rent)}"
+        yield f"{bought} never pays: its energy alone costs more than {rented}"
         return
     hours = priced.hours_a_week(a, priced.hours_until_paid(a, float(them.outlay[own]), worth))
-    once, first = priced.is_once(need), places[0]
-    if hours <= a.hours_per_week and not once and first != own:
-        return  # It does at the hours that are assumed, and another rule than the cost put the rent first
-    if hours <= a.hours_per_week and not once:
-        less = f"{name_of(need, them, rent)} costs less than {name_of(need, them, own)}"
-        yield f"{less} below {hours:.1f} h a week ({a.hours_per_week:g} h assumed)"
-    elif hours > phrases.ALL_WEEK:
-        yield f"{name_of(need, them, own)} does not pay against {name_of(need, them, rent)} even in use around the clock"
-    else:
-        pays = f"{name_of(need, them, own)} costs less than {name_of(need, them, rent)}"
-        alone = f"for {a.owned_for}; here all of it is put on this work"
-        yield f"{pays} from {hours:.1f} h a week on ({alone if once else f'{a.hours_per_week:g} h assumed'})"
+    if hours > phrases.ALL_WEEK:
+        yield f"{bought} does not pay against {rented} even in use around the clock"
+        return
+    at, assumed = f"{hours:.1f} h a week", f"{a.hours_per_week:g} h assumed"
+    if once := priced.is_once(need):
+        assumed = f"for {a.owned_for}; here all of it is put on this work"
+    if once or hours > a.hours_per_week:
+        yield f"{bought} costs less than {rented} from {at} on ({assumed})"
+    elif places[0] == own:  # Else another rule than the cost put the rent first
+        yield f"{rented} costs less than {bought} below {at} ({assumed})"
 
 
 def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterator[str]:

@@ -15,7 +15,7 @@ from gpuwise.judge.choose.fit import link_of
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, WORDS
 from gpuwise.judge.choose.owning import bills
 from gpuwise.judge.choose.phrases import begun, often, rate_of, sum_of, times, weekly_use, weights_of
-from gpuwise.judge.choose.speeds import AT_ONCE, Dealt, memory_of, shorter
+from gpuwise.judge.choose.speeds import AT_ONCE, OLDEST, Dealt, memory_of, shorter
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Bill, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
@@ -206,6 +206,28 @@ def slow_in_fp64(gpu: str) -> str:
     rate = f"{significant(double.flop_per_s / 1e12)} TFLOP/s"
     share = f", 1/{single.flop_per_s / double.flop_per_s:.0f} of its rate in FP32" if single else ""
     return f"{phrases.short_name(gpu)} computes FP64 at {rate}{share}, no faster than a server's processor"
+
+
+def lacks(gpu: str) -> str:
+    """What a GPU of an old generation lacks: matrix units, with FP16 slower than FP32, and new software."""
+    spec = catalog.get(gpu)
+    if float(spec.text("compute_capability") or OLDEST) >= OLDEST:
+        return ""
+    half = max((peak.flop_per_s for peak in spec.peaks if peak.format in ("fp16", "bf16")), default=0.0)
+    single, slow = spec.peak("fp32"), ""
+    if half and single and half < single.flop_per_s:
+        slow = f", {significant(half / 1e12)} TFLOP/s in FP16, 1/{single.flop_per_s / half:.0f} of its FP32"
+    units = ", no matrix units" * (spec.supports("fp16") is False)
+    return f"; {spec.text('architecture')}: no CUDA after 12{units}{slow}"
+
+
+def memories(need: Need) -> str:
+    """The memory of each that is compared, where the work was assumed and this is what was asked about."""
+    if len(need.sets) < 2 or not any(re.match(r"no \w+ was named", note) for note in need.notes):
+        return ""
+    sizes = {one: (memory_of(need, catalog.get(one[0])) or 0.0) * one[1] / 2**30 for one in need.sets}
+    each = (f"{phrases.counted(*one)} {size:.4g} GiB" for one, size in sizes.items())
+    return f"Memory: {', '.join(each)}."
 
 
 def feature(found: Recommendation) -> str:
