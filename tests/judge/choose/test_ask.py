@@ -1420,3 +1420,19 @@ def test_big_models_are_the_largest_that_fit(text: str) -> None:
     assert need.workloads[0][0] == "llama-3.1-8b"
     assert need.larger[0] == "llama-3.1-70b"
     assert not asked(text.replace("big models", "LLMs").replace("the largest local", "")).larger
+
+
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        ("Three runs of 10M tokens each, lora of llama 8b", 3e7),
+        ("4 experiments of 50M tokens, qlora of mistral 7b", 2e8),
+        ("20000 SDXL images, 1024 px, 30 steps", 2e4),
+        ("laptop or desktop for my master in computer vision, resnet50", None),
+        ("llama 70b fast enough to read along on two 3090", None),
+    ],
+)
+def test_what_was_taken_is_not_said_to_be_ignored(text: str, items: float | None) -> None:
+    need = asked(text)
+    assert not need.ignored
+    assert need.items == items

@@ -811,6 +811,7 @@ class _Reader(Worked):
         """Says each number that a rule read and that is in no unit in the need: it is a factor of the amount
         of work, or not taken into account."""
         title = registry.get(own).spec.title if (own := ALIASES.get(named, named)) in registry.names() else ""
+        title += DIFFUSION[named].words if named in DIFFUSION else ""
         pixels = self.pixels if self.pixels in title else ""
         parts = (self.fields, self.assumed, self.work, self.gpus, self.mixed, self.notes, pixels)
         stated = repr((parts, named, ALIASES.get(named), precision))
