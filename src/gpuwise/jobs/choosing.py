@@ -510,7 +510,8 @@ def _same(need: Need) -> Need:
 
 def _unhurried(need: Need, note: str) -> Need:
     """The need without the default limit on the time per token."""
-    notes = (*(each for each in need.notes if each != needs.USUAL_NOTE), note)
+    kept = (needs.ONE_READER if each == needs.ALL_HELD else each for each in need.notes)
+    notes = (*(each for each in kept if each != needs.USUAL_NOTE), note)
     return replace(need, latency_s=None, concurrent=need.concurrent or 1, notes=notes)
 
 

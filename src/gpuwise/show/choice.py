@@ -220,12 +220,9 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
     }
     no_fans = [gpu for gpu, own in served.items() if "passive" in cooled(catalog.get(gpu), served=own)]
     tight = [o.gpu_id for o in shown if found.need.least_gb and (o.memory_spare or 0.0) < LITTLE]
-    for gpus, what in (
-        (no_fans, "without fans, for a server's airflow or a fan put on it"),
-        (tight, f"less than {percent(LITTLE, 0)} of the memory stays free, so the work may not fit"),
-    ):
-        if gpus:
-            lines.append(f"{what}: {', '.join(dict.fromkeys(gpus))}")
+    may_not = f"less than {percent(LITTLE, 0)} of the memory stays free, so the work may not fit"
+    marked = {"without fans, for a server's airflow or a fan put on it": no_fans, may_not: tight}
+    lines += [f"{what}: {', '.join(dict.fromkeys(gpus))}" for what, gpus in marked.items() if gpus]
     if len(shown) > 1 and any(option.way == "unpriced" for option in shown):
         lines.append(_order_of_unpriced(found))
     apart = [gpu for gpu, why in found.rejected.items() if why.code == "unproven"]

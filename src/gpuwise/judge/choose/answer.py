@@ -40,13 +40,10 @@ def limits(need: Need) -> Iterator[str]:
     per = "/h" if need.budget_per_hour else " a month" if need.budget_per_month else ""
     if need.budget_usd is not None:
         other = phrases.converted(need, need.budget_usd, f" ({{}}{per})")
-        of_use = ""
-        if need.budget_per_month:
-            hours = priced.hours_a_month(need)
-            of_use = f", {usd(need.budget_usd / hours)} for each of {hours:,.0f} h of use"
-            own = ", of what is bought for its loss of value and electricity"
-            of_use += own * (need.acquire != "rent")
-        yield f"at most {usd(need.budget_usd)}{per}{other}{of_use}"
+        hours = priced.hours_a_month(need)
+        own = ", of what is bought for its loss of value and electricity" * (need.acquire != "rent")
+        of_use = f", {usd(need.budget_usd / hours)} for each of {hours:,.0f} h of use{own}"
+        yield f"at most {usd(need.budget_usd)}{per}{other}{of_use * need.budget_per_month}"
     if need.least_gb and need.title:
         yield memory_needed(need).rstrip(".")
     elif need.memory_gb is not None and not (need.sets and need.asks == "able"):

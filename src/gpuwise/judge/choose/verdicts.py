@@ -11,6 +11,7 @@ from math import ceil, inf
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import phrases
+from gpuwise.judge.choose.answer import LITTLE
 from gpuwise.judge.choose.fit import link_of
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, WORDS
 from gpuwise.judge.choose.owning import bills
@@ -213,12 +214,11 @@ def lacks(gpu: str) -> str:
     spec = catalog.get(gpu)
     if float(spec.text("compute_capability") or OLDEST) >= OLDEST:
         return ""
-    half = max((peak.flop_per_s for peak in spec.peaks if peak.format in ("fp16", "bf16")), default=0.0)
-    single, slow = spec.peak("fp32"), ""
-    if half and single and half < single.flop_per_s:
-        slow = f", {significant(half / 1e12)} TFLOP/s in FP16, 1/{single.flop_per_s / half:.0f} of its FP32"
+    rates = {peak.format: peak.flop_per_s for peak in sorted(spec.peaks, key=lambda peak: peak.flop_per_s)}
+    half, single = rates.get("fp16", 0.0), rates.get("fp32", 0.0)
+    slow = f", {significant(half / 1e12)} TFLOP/s in FP16, 1/{single / max(half, 1.0):.0f} of its FP32"
     units = ", no matrix units" * (spec.supports("fp16") is False)
-    return f"; {spec.text('architecture')}: no CUDA after 12{units}{slow}"
+    return f"; {spec.text('architecture')}: no CUDA after 12{units}{slow * (0 < half < single)}"
 
 
 def memories(need: Need) -> str:
@@ -341,6 +341,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         if first.gpu_id in named or not named:
             if AS_MANY in need.notes:
                 return f"One alone cannot; {name} can.{_shorter(need, first.gpu_id, 1)}"
+            if need.least_gb and (first.memory_spare or 0.0) < LITTLE:
+                return f"Perhaps: of {name} nearly all memory is taken."
             slow = " though slowly:" if need.task == "infer" and need.latency_s is None else ""
             return f"Yes,{slow} {name} can."
         gpu = next((gpu for gpu in named if gpu in found.rejected), "")
