@@ -355,8 +355,8 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
         free = percent(max(0.0, first.memory_spare), 0)
         least, unsure = bool(need.least_gb), bool(need.least_gb) and first.memory_spare < LITTLE
         takes = f"takes {'at least ' * least}{phrases.memory_filled(need, first)} on each GPU"
-        free += f" stays free{': whether it fits is not certain' * unsure}"
-        said.insert(len(said) - unsure, f"memory: {takes}, {free}")
+        not_certain = ": whether it fits is not certain" * unsure
+        said.insert(len(said) - unsure, f"memory: {takes}, {free} stays free{not_certain}")
     return tuple(said[:3])
 
 
