@@ -679,3 +679,27 @@ def test_a_refusal_names_what_would_do_with_its_seller_and_price() -> None:
     with pytest.raises(InputError, match="over budget") as dear:
         choose("rent a gpu for llama 70b, 0.30 $/h at most", Facts(today=DAY))
     assert re.search(r"1 x [\w-]+ from [\w-]+ at \$\d\.\d\d/h", dear.value.hint or "")
+
+
+def _shown(text: str) -> str:
+    """All that is printed of a question, without the breaks of lines."""
+    return " ".join(str(choose(text, Facts(today=DAY)).table).split())
+
+
+def test_memory_of_images_says_what_it_holds_and_where_the_fit_is_not_certain() -> None:
+    """One figure of the need, and no fit within a tenth of the memory that passes for certain."""
+    whole = _shown("my 3060 12gb runs out of memory when i train flux loras, cheapest upgrade")
+    assert "24 GB of memory or more: 11.9 of weights in 8 bits" in whole
+    assert "13 GB" not in whole
+    assert "the work may not fit: rtx-3090" in whole
+    clips = _shown("card for 4 second clips with hunyuan video at home, 2500 dollars")
+    assert "its weights alone: the text encoder, the VAE" in clips
+    assert "at least 14.9 of 16 GiB" in clips
+
+
+def test_what_is_assumed_of_months_fans_and_several_cards_is_said() -> None:
+    months = _shown("qwen3 32b for 5 people, 400 dollars a month, 40 hours a week, buy or rent")
+    assert "of what is bought for its loss of value and electricity" in months
+    shown = _shown("two a10 or two 4090 to train bert-large, buy used")
+    assert "for a server's airflow or a fan put on it: a10" in shown
+    assert "is predicted, not measured" in shown

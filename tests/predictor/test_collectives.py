@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from evaluation.predict.transformers import transformer
 from gpuwise.errors import NoDataError
 from gpuwise.facts import catalog
+from gpuwise.model.question import RunConfig
 from gpuwise.predictor import card as cards
 from gpuwise.predictor import forecast as c
 from gpuwise.predictor.card import card
@@ -35,7 +36,9 @@ def test_the_ring_reaches_what_nccl_tests_measured() -> None:
 
 def test_bridges_join_two_and_the_rest_goes_over_pcie() -> None:
     assert cards.bus("rtx-3090", 2)[1] == "NVLink"
-    assert cards.bus("rtx-3090", 4)[1] == "PCIe 4.0"
+    assert cards.bus("rtx-3090", 4)[1] == "PCIe 4.0 through host memory"
+    assert cards.bus("rtx-3090", 4)[0] == cards.bus("rtx-4090", 4)[0]
+    assert cards.bus("rtx-a6000", 4)[1] == "PCIe 4.0"
     assert cards.bus("rtx-4090", 2)[1] == "PCIe 4.0 through host memory"
     assert cards.bus("rtx-4090", 2)[0] < cards.bus("rtx-a4000", 2)[0]
 
@@ -76,8 +79,8 @@ def test_split_state_costs_half_an_exchange_more_and_spares_memory() -> None:
     assert split.total == pytest.approx(1.5 * whole.total)
     assert c.beside(TRACE, 8, split=False) == GIB
     assert c.beside(TRACE, 8, split=True) == pytest.approx((0.15 - 7 / 8 * 4) * GIB)
-    assert c.is_split(TRACE, 6.2 * GIB, 8)
-    assert not c.is_split(TRACE, 6.3 * GIB, 8)
+    assert c.is_split(TRACE, 8.3 * GIB, 8)
+    assert not c.is_split(TRACE, 8.4 * GIB, 8)
 
 
 def test_split_weights_that_do_not_learn_are_gathered_all_the_same() -> None:
@@ -125,3 +128,13 @@ def test_every_card_of_the_catalog_has_a_bus_or_none_is_stated() -> None:
     assert len(reached) > 100
     assert min(reached) > 0.1e9
     assert cards.bus("p106-100", 2)[1].startswith("PCIe 1.0")
+
+
+@pytest.mark.parametrize("workload", ["llm-1b", "llm-1b-finetune", "bert-large"])
+@pytest.mark.parametrize("count", [2, 4, 8])
+def test_the_better_card_with_the_faster_bus_stays_ahead_in_groups(workload: str, count: int) -> None:
+    config = RunConfig(workload=workload, mode="train", precision="bf16")
+    old, new = c.forecast(config, ["rtx-4090", "rtx-5090"], count=count)
+    assert old.throughput
+    assert new.throughput
+    assert new.throughput.value > 1.2 * old.throughput.value

@@ -93,6 +93,7 @@ def _chosen(
         say.not_counted(need),
         *need.corrected,
         largest,
+        verdicts.memories(need),
         _beside(market, need),
         billed,
         _fewer_at_once(market, choice, need.concurrent),
@@ -136,6 +137,7 @@ def _one_alone(choice: Recommendation) -> str:
 def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
     """The need of the largest model that its limits hold, where it names none; and which it is, where that is
     the question."""
+    notes = tuple(note for note in need.notes if not note.endswith(need.workloads[0][0]))
     if need.asks == "largest" and need.task == "infer":
         free = needs.settled(replace(need, asks=""))  # Its first has as much memory as any like it
         first = (market.best_or_none(free) or market.best(_unhurried(free, ""))).options[0]
@@ -146,14 +148,15 @@ def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
         name, sets = models[list(models)[-1]], ((gpu, count),) if names_of(need) else ()
         formats = need_for(f"{needs.SERVED}{name}", mode="infer").formats if need.formats else ()
         context = needs.settled(need).context or 0
-        notes = tuple(note for note in need.notes if not note.endswith(need.workloads[0][0]))
         held = replace(need, workloads=((name, 1.0),), formats=formats, asks="speed", notes=notes, sets=sets)
         return held, verdicts.largest(models, gpu, count, context)
     for name in need.larger:
         formats = need_for(name, mode="infer").formats if need.formats else ()
         larger = replace(need, workloads=((name, 1.0),), formats=formats, larger=())
-        if (found := market.best_or_none(needs.settled(larger))) and found.options[0].price_usd:
-            return replace(larger, notes=(*need.notes, say.LARGEST.format(name))), ""
+        if (found := market.best_or_none(needs.settled(larger))) and (
+            found.options[0].price_usd or names_of(need)
+        ):
+            return replace(larger, notes=(*notes, say.LARGEST.format(name))), ""
     return need, ""
 
 
@@ -507,7 +510,8 @@ def _same(need: Need) -> Need:
 
 def _unhurried(need: Need, note: str) -> Need:
     """The need without the default limit on the time per token."""
-    notes = (*(each for each in need.notes if each != needs.USUAL_NOTE), note)
+    kept = (needs.ONE_READER if each == needs.ALL_HELD else each for each in need.notes)
+    notes = (*(each for each in kept if each != needs.USUAL_NOTE), note)
     return replace(need, latency_s=None, concurrent=need.concurrent or 1, notes=notes)
 
 
@@ -800,7 +804,8 @@ def _unranked(market: _Market, choice: Recommendation, asked: Need) -> Iterator[
         times = f", {ratio} times as fast as {phrases.counted(first.gpu_id, first.count)}" * same
         speed = phrases.rate_of(option.throughput.value, other.item) + times
         how = "" if same else ", one answer at a time"
-        yield f"{phrases.offered_as(option)}: {speed}{how}, by its data sheet: within an order of magnitude"
+        rough = "by its data sheet: within an order of magnitude"
+        yield f"{phrases.offered_as(option)}: {speed}{how}, {rough}{verdicts.lacks(option.gpu_id)}"
 
 
 def _beside(market: _Market, need: Need) -> str:

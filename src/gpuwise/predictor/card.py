@@ -267,6 +267,13 @@ def is_linked(spec: GpuSpec, count: int) -> bool:
     return count <= (spec.number("link_gpus") or (2 if bridge else MOST))
 
 
+def is_staged(spec: GpuSpec) -> bool:
+    """Whether PCIe carries exchanges through host memory: of consumer cards unless a source says that theirs
+    go from card to card, for the drivers of most bar it."""
+    stated = spec.text("pcie_peer_to_peer")
+    return stated == "no" or (stated != "yes" and spec.text("segment") == "consumer")
+
+
 def bus(gpu: str, count: int) -> tuple[float, str]:
     """Bytes/s each way that a ring of `count` GPUs reaches, and over what.
 
@@ -282,7 +289,7 @@ def bus(gpu: str, count: int) -> tuple[float, str]:
             f"no source states how several {gpu} are joined", hint="predict one GPU", code="one-gpu"
         )
     lanes = spec.number("pcie_lanes") or 16.0
-    staged = spec.text("pcie_peer_to_peer") == "no"
+    staged = is_staged(spec)
     share = STAGED_SHARE if staged else PCIE_SHARE
     how = f"PCIe {generation:.0f}.0{' through host memory' if staged else ''}"
     return share * PCIE_LANE[int(generation)] * lanes, how

@@ -572,7 +572,8 @@ def _several(given: Contest) -> Section:
                 each = {short(spec): cells.get(short(spec), "-") for spec in given.specs}
                 rows.append({"kind of work": kind.title, "GPUs": whole(count), **each})
     cited = given.cited.mark(FORECAST)
-    note = f"forecasts {cited} with 80 % intervals: one machine, each GPU at its best batch"
+    note = f"forecasts {cited} with 80 % intervals: one machine, each GPU at its best batch; above 100 %: "
+    note += "split over several, the state of training leaves room for a larger batch"
     every_kind = Table.of(rows, notes=(note,))
     # One kind of work, so that each card is one line.
     drawn = next((k for k in given.common(SCALED) if k.workload == DRAWN), None)

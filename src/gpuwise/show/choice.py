@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from gpuwise.facts import catalog
 from gpuwise.facts.prices import STALE_DAYS, day
-from gpuwise.judge.choose.answer import cooled, question, taken_as_asked
+from gpuwise.judge.choose.answer import LITTLE, cooled, question, taken_as_asked
+from gpuwise.judge.choose.candidates import host_of
 from gpuwise.judge.choose.phrases import obtained
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
@@ -208,6 +209,17 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
     if any(_is_old(found, option) for option in shown):
         upper = ", and it ranks by its upper end" * any(option.stale for option in shown)
         lines.append(f"(price) is more than {STALE_DAYS} days old: its interval is wider{upper}")
+    several = (o.count > 1 and o.basis != "measured" for o in shown)
+    if any(several) and (found.need.mode == "train" or found.need.task):
+        lines.append("how several GPUs do together is predicted, not measured")
+    served = {
+        o.gpu_id: o.host_usd > 0 and "server" in host_of(o.gpu_id, o.count)[0] for o in shown if o.outlay_usd
+    }
+    no_fans = [gpu for gpu, own in served.items() if "passive" in cooled(catalog.get(gpu), served=own)]
+    tight = [o.gpu_id for o in shown if found.need.least_gb and (o.memory_spare or 0.0) < LITTLE]
+    may_not = f"less than {percent(LITTLE, 0)} of the memory stays free, so the work may not fit"
+    marked = {"without fans, for a server's airflow or a fan put on it": no_fans, may_not: tight}
+    lines += [f"{what}: {', '.join(dict.fromkeys(gpus))}" for what, gpus in marked.items() if gpus]
     if len(shown) > 1 and any(option.way == "unpriced" for option in shown):
         # What those are in order by that have no fresh price.
         by_worth = not found.need.budget_usd and any(option.last_usd for option in found.options)

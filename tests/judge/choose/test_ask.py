@@ -460,6 +460,12 @@ def test_a_computer_takes_no_card() -> None:
         ("flux and sdxl on a 16 gb card", "title", "flux"),
         ("flux dev in 8 bit, at most 1000 dollars", "precision", "bf16"),
         ("strix halo or dgx spark for gpt-oss 120b", "concurrent", 1),
+        ("dgx spark or three 3090s for gpt-oss 120b", "concurrent", 1),
+        ("4090 or 5090 for qwen3 14b, just for me", "concurrent", 1),
+        ("l40s or 4090 for qwen3 14b, nobody else uses it", "concurrent", 1),
+        ("a rented a100 for llama 70b, I am the only user", "concurrent", 1),
+        ("which card for qwen3 32b for personal use", "concurrent", 1),
+        ("a 3090 for qwen3 14b, just me and 3 colleagues", "concurrent", 2),
         ("is fp64 on the rtx 4090 enough for cfd or should I rent an A100", "asks", "able"),
         ("gpu for molecular dynamics in double precision, 25000 dollars, new", "sold", ("new",)),
         ("does the 5070 ti have enough memory for sdxl lora training", "items", None),
@@ -1406,3 +1412,27 @@ def test_times_of_a_day_are_those_of_the_clock(text: str, hours: float) -> None:
 )
 def test_what_stands_in_questions_of_buyers(text: str, field: str, value: object) -> None:
     assert getattr(asked(text), field) == value
+
+
+@pytest.mark.parametrize("text", ["two 3090 or an a6000 for big models", "a 5090 for the largest local LLMs"])
+def test_big_models_are_the_largest_that_fit(text: str) -> None:
+    need = asked(text)
+    assert need.workloads[0][0] == "llama-3.1-8b"
+    assert need.larger[0] == "llama-3.1-70b"
+    assert not asked(text.replace("big models", "LLMs").replace("the largest local", "")).larger
+
+
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        ("Three runs of 10M tokens each, lora of llama 8b", 3e7),
+        ("4 experiments of 50M tokens, qlora of mistral 7b", 2e8),
+        ("20000 SDXL images, 1024 px, 30 steps", 2e4),
+        ("laptop or desktop for my master in computer vision, resnet50", None),
+        ("llama 70b fast enough to read along on two 3090", None),
+    ],
+)
+def test_what_was_taken_is_not_said_to_be_ignored(text: str, items: float | None) -> None:
+    need = asked(text)
+    assert not need.ignored
+    assert need.items == items

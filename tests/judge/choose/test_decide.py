@@ -17,7 +17,7 @@ from gpuwise.judge.choose.decide import recommend
 from gpuwise.judge.choose.fit import SAID, loosened, why_not
 from gpuwise.judge.choose.need import HOURS_STATED
 from gpuwise.judge.choose.phrases import drawn_w, electricity
-from gpuwise.judge.choose.verdicts import split
+from gpuwise.judge.choose.verdicts import lacks, memories, split
 from gpuwise.model.gpu import Offer, Source
 from gpuwise.model.judgement import Assumptions, Need
 from gpuwise.model.result import Interval, Issue, Record
@@ -197,17 +197,33 @@ def test_the_purchase_price_that_would_change_the_answer_does(need, speed, offer
         assert made(need(), speeds, again).options[0].gpu_id == first
 
 
-def test_the_hours_from_which_buying_pays_are_where_costs_are_equal(need, speed, offer) -> None:
+@pytest.mark.parametrize(("price", "said"), [(1800.0, " below "), (5000.0, " from ")])
+def test_the_hours_from_which_buying_pays_are_where_costs_are_equal(need, speed, offer, price, said) -> None:
+    """From hours on that are more than assumed it would change the answer; below fewer, renting would."""
     speeds = [speed("rtx-4090", 100.0)]
-    offers = [offer("rtx-4090", 0.5), offer("rtx-4090", 1800, "new")]
+    offers = [offer("rtx-4090", 0.5), offer("rtx-4090", price, "new")]
     found = made(need(), speeds, offers)
-    text = next(t for t in found.changes if "a week on" in t)
-    hours = float(text.split(" a week on")[0].split()[-2])
+    text = next(t for t in found.changes if " h a week" in t)
+    hours = float(text.split(" h a week")[0].split()[-1])
+    assert said in text
+    assert (hours < 40) == (said == " below ")
     at = made(need(assumptions=replace(need().assumptions, hours_per_week=hours)), speeds, offers)
     costs = [o.cost_per_item_usd.value for o in at.options]
     assert costs[0] == pytest.approx(costs[1], rel=0.01)
     bought = next(o for o in found.options if o.way == "new")
     assert bought.break_even_h == pytest.approx(hours * 365.25 / 7 * 3, rel=0.01)
+
+
+def test_what_is_owned_is_not_bought_again(need, speed, offer) -> None:
+    speeds = [speed("rtx-4090", 100.0 * n, n) for n in (1, 2, 3)]
+    offers = [offer("rtx-4090", 0.2), offer("rtx-4090", 3000, "new")]
+    speeds, offers = speeds[2:], [*offers, offer("rtx-4090", 0.6, count=3)]  # Two do not hold it
+    found = made(need(have=("rtx-4090",) * 2, gpus=(3, 3)), speeds, offers)
+    bought = next(o for o in found.options if o.outlay_usd and o.count == 3)
+    assert bought.price_usd.value == pytest.approx(3000)
+    text = next(t for t in found.changes if "bought new" in t)
+    assert "one RTX 4090 beside yours" in text
+    assert "3 x RTX 4090 bought" not in text
 
 
 def test_no_mixing(need, speed, offer) -> None:
@@ -337,7 +353,7 @@ def test_a_bridge_joins_two_and_the_reasons_say_so(need, speed, offer) -> None:
     offers = [offer("rtx-3090", 0.2 * n, count=n) for n in (1, 2, 8)]
     said = {o.count: o.why[1] for o in made(need(gpus=(1, 8)), speeds, offers).options}
     assert said[2] == "2 reach 100 % of 2 times one (NVLink, 112.5 GB/s both ways)"
-    assert said[8] == "8 reach 100 % of 8 times one (PCIe 4)"
+    assert said[8] == "8 reach 100 % of 8 times one (PCIe 4 through host memory)"
     apart = made(need(gpus=(8, 8), mode="infer"), speeds, offers).options[0]
     assert apart.why[1] == "8 reach 100 % of 8 times one (each works by itself)"
 
@@ -703,3 +719,16 @@ def test_fewer_cards_come_first_where_the_work_costs_as_much(
     offers = [offer("rtx-3090", 1000.0, "used"), offer("rtx-4090", float(price), "used")]
     found = recommend(asked, speeds, offers, today=date(2026, 11, 2), item="image")
     assert found.options[0].count == first
+
+
+def test_what_old_cards_lack_and_what_memory_is_compared(need) -> None:
+    assert lacks("p40").endswith(
+        "Pascal: no CUDA after 12, no matrix units, 0.184 TFLOP/s in FP16, 1/64 of its FP32"
+    )
+    assert "FP16, 1/" not in lacks("p100-pcie-16gb")  # Twice its FP32
+    assert not lacks("rtx-3090")
+    both = need(sets=(("p40", 3), ("rtx-3090", 1)))
+    assert not memories(both)
+    assert memories(replace(both, notes=("no model was named: x",))) == (
+        "Memory: 3 x Tesla P40 72 GiB, one RTX 3090 24 GiB."
+    )

@@ -17,7 +17,7 @@ from gpuwise.judge.choose.fit import Limit, link_of
 from gpuwise.judge.choose.need import COMPUTERS, HOURS_PER_YEAR, HOURS_STATED, USUAL_NOTE, WORDS, settled
 from gpuwise.judge.choose.owning import both_ways
 from gpuwise.judge.choose.phrases import begun, dated, machine_of, obtained, often, short_name, what_it_does
-from gpuwise.judge.choose.speeds import AT_ONCE, FIRST_TOKEN, OLDEST, RECOMPUTES, recipes
+from gpuwise.judge.choose.speeds import AT_ONCE, FIRST_TOKEN, OLDEST, RECOMPUTES, memory_needed, recipes
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
@@ -40,8 +40,13 @@ def limits(need: Need) -> Iterator[str]:
     per = "/h" if need.budget_per_hour else " a month" if need.budget_per_month else ""
     if need.budget_usd is not None:
         other = phrases.converted(need, need.budget_usd, f" ({{}}{per})")
-        yield f"at most {usd(need.budget_usd)}{per}{other}"
-    if need.memory_gb is not None and not (need.sets and need.asks == "able"):
+        hours = priced.hours_a_month(need)
+        own = ", of what is bought for its loss of value and electricity" * (need.acquire != "rent")
+        of_use = f", {usd(need.budget_usd / hours)} for each of {hours:,.0f} h of use{own}"
+        yield f"at most {usd(need.budget_usd)}{per}{other}{of_use * need.budget_per_month}"
+    if need.least_gb and need.title:
+        yield memory_needed(need).rstrip(".")
+    elif need.memory_gb is not None and not (need.sets and need.asks == "able"):
         low, high = need.memory_gb
         range_of = f"{low:g} GB" + (" or more" if high is None else f" to {high:g} GB" * (high > low))
         yield range_of if low else f"at most {high:g} GB of memory"
@@ -120,6 +125,7 @@ def owned(
         rows = (p for p, row in enumerate(them.rows) if (row.gpu, row.count) == (gpu, number))
         place = next((p for p in rows if (them.rows[p].way == "have") == have), None)
         limits = [limit.reason(place) for limit in found if not limit.ok[place]] if place is not None else []
+        limits = [why for why in limits if why.startswith("does not fit")] or limits  # Which says it all
         return "; ".join(limits) or no.get((gpu, number), "")
 
     for gpu, number in Counter(need.have).items():
@@ -279,13 +285,14 @@ def _otherwise(found: Recommendation) -> str:
     # From how many hours of use on buying pays, where both were allowed.
     if (owned := next((o for o in found.options if o.break_even_h), None)) is None or not owned.break_even_h:
         return ""
+    what = phrases.bought(need, owned.gpu_id, owned.count)
     hours = phrases.hours_until(need, owned.break_even_h)
     if first.outlay_usd:
         return f"Renting is cheaper below {hours}." if owned is first else ""
     if owned.break_even_h > HOURS_PER_YEAR * years:
         within = f"within {need.assumptions.owned_for}, even around the clock"
-        return f"Buying {machine_of(owned)} does not pay {within}."
-    return f"Buying {machine_of(owned)} instead pays only above {hours}."
+        return f"Buying {what} does not pay {within}."
+    return f"Buying {what} instead pays only above {hours}."
 
 
 def sums_of_years(found: Recommendation) -> str:
@@ -346,7 +353,10 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     said.append(f"speed: {value} ({low} to {high}){of} within 80 %, {known}{again}")
     if first.memory_spare is not None and not need.task:  # Said with its format there
         free = percent(max(0.0, first.memory_spare), 0)
-        said.append(f"memory: takes {phrases.memory_filled(need, first)} on each GPU, {free} stays free")
+        least, unsure = bool(need.least_gb), bool(need.least_gb) and first.memory_spare < LITTLE
+        takes = f"takes {'at least ' * least}{phrases.memory_filled(need, first)} on each GPU"
+        not_certain = ": whether it fits is not certain" * unsure
+        said.insert(len(said) - unsure, f"memory: {takes}, {free} stays free{not_certain}")
     return tuple(said[:3])
 
 

@@ -811,6 +811,7 @@ class _Reader(Worked):
         """Says each number that a rule read and that is in no unit in the need: it is a factor of the amount
         of work, or not taken into account."""
         title = registry.get(own).spec.title if (own := ALIASES.get(named, named)) in registry.names() else ""
+        title += DIFFUSION[named].words if named in DIFFUSION else ""
         pixels = self.pixels if self.pixels in title else ""
         parts = (self.fields, self.assumed, self.work, self.gpus, self.mixed, self.notes, pixels)
         stated = repr((parts, named, ALIASES.get(named), precision))
@@ -843,11 +844,12 @@ class _Reader(Worked):
             if self.members > 1 and fields.keys() & {"users", "concurrent"} == {"users"}:
                 fields["concurrent"] = self._at_once(fields.pop("users"))
             computers = [catalog.get(gpu).text("form") in needs.COMPUTERS for gpu in self.named_gpus]
-            one = (computers and all(computers)) or fields.get("asks") in ("able", "memory", "speed")
+            one = any(computers) or fields.get("asks") in ("able", "memory", "speed")
             if not (self.rents or "users" in fields) and (one or self.said(P.how_fast)):
                 fields.setdefault("concurrent", 1)  # Of one reader, unless more are named
             once = "budget_usd" in fields and not fields.keys() & {"budget_per_hour", "budget_per_month"}
             most = "budget_usd" in fields and self.said(RULES["asks"]["largest"])
+            most = most or self.said(P.big_models)
             if self.open_model and (most or (once and fields.get("acquire") == "own")):
                 fields["larger"] = tuple(RULES["larger"])
         only = self.fields.get("only", ())

@@ -482,7 +482,8 @@ class Cards(Words):
             self.notes.append("of laptops no price is fresh, so none is set against rent: ask for one alone")
         self.laptop = bool(self.take(P.laptop)) and not (there or either or cloud)
         laptops = any(needs.has_form(catalog.get(gpu), "laptop") for gpu, _ in self.sets)
-        self.ignore("laptop" if either and self.form != "mobile" and not laptops else "")
+        if either and self.form != "mobile" and not laptops:
+            self.notes.append("of laptops no price is fresh, so none has a place here: ask for one alone")
 
     def _hired(self) -> tuple[str, ...]:
         """Of several GPUs those that the last verb before them, or else the first behind, is to rent: "a 4090

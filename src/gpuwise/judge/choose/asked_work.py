@@ -82,7 +82,8 @@ class Worked(Cards):
             self.mark(*often.span() if counted else (0, 0))
         counts = any(each.kind in ("epoch", "image", "sequence", "token") for each in self.found)
         if (counts or self.said(rf"\b(?:{units.DATASET_NAMES})\b")) and (runs := self.take(P.several_runs)):
-            number = USUAL.few.get(runs[1]) or number_of(runs[1].removesuffix(" times"))
+            times = (runs[1] or runs[2]).removesuffix(" times")
+            number = USUAL.few.get(times) or number_of(times)
             run = amounts.Quantity(number, "epoch", 0.0, "", "", "", (runs.span(),), runs[0].strip())
             self.found = (*self.found, run)
         if self.bill and self.bill.usd and not (self.bill.items or any(e.period for e in self.found)):
@@ -619,9 +620,7 @@ class Worked(Cards):
                 )
             self.notes.append(
                 needs.stands_in(said, row, named)
-                + f", so GPUs compare by it{needs.UNCOUNTED}" * (not counted)
-                + f"; it takes {self.fields['least_gb']:g} GB of memory or more"
-                * (self.fields["least_gb"] > 0)
+                + f", so GPUs compare by it, less surely{needs.UNCOUNTED}" * (not counted)
             )
             if counted:
                 return named

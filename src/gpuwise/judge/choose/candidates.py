@@ -477,10 +477,7 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     )
     time = np.full(len(rows), np.nan) if need.items is None else need.items / speed
     used = np.full(len(rows), hours_of_use(need))
-    usual = a.hours_per_week == Assumptions().hours_per_week
-    if need.acquire == "both" and usual and need.items is not None and need.period_s is None:
-        # Who may as well rent, and states all there is to do and no hours of a week, does not buy for years
-        # of other work.
+    if is_once(need):
         used = np.minimum(used, time / 3600 / a.utilisation)
     fixed = np.where(own, outlay * lost_share(a) / used, price)
     drawn = np.nan_to_num(watts) + host_w
@@ -572,6 +569,13 @@ def hours_until_paid(a: Assumptions, outlay_usd: float, saved_usd: float) -> flo
 def hours_a_week(a: Assumptions, hours: float) -> float:
     """Hours of use in the years that a GPU is kept, by the week."""
     return hours / WEEKS_PER_YEAR / a.years
+
+
+def is_once(need: Need) -> bool:
+    """Whether a purchase is put on the stated work alone: who may as well rent, and states all there is to do
+    and no hours of a week, does not buy for years of other work."""
+    usual = need.assumptions.hours_per_week == Assumptions().hours_per_week
+    return usual and need.acquire == "both" and need.items is not None and need.period_s is None
 
 
 def hours_of_use(need: Need) -> float:

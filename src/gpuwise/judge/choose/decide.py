@@ -29,7 +29,7 @@ from gpuwise.judge.choose.candidates import EQUAL, FEW, Candidates, Mask, cards_
 from gpuwise.judge.choose.fit import Limit
 from gpuwise.judge.choose.phrases import WORTH_A_WORD, WORTH_SAYING, counted, offered_as, times
 from gpuwise.judge.choose.speeds import memory_of
-from gpuwise.model.gpu import Offer
+from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Chance, Need, Option, Recommendation
 from gpuwise.model.result import Interval, Issue, Record
 from gpuwise.model.units import percent, significant, usd
@@ -131,7 +131,7 @@ def _with_speed(need: Need, gpu: str, why: Issue, them: Candidates, first: int) 
     if not same or them.rows[same[0]].speed.is_rough:
         return why
     ratio = significant(float(them.speed[same].max() / them.speed[first]))
-    return replace(why, detail=f"{why.detail}; {ratio} times as fast as {name_of(them, first)}")
+    return replace(why, detail=f"{why.detail}; {ratio} times as fast as {name_of(need, them, first)}")
 
 
 def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
@@ -305,7 +305,7 @@ def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str
         ahead = priced.EQUAL ** (bought * (1 if them.outlay[other] < them.outlay[first] else -1))
         if need.goal == "cost" and them.ranked[other] < priced.EQUAL * them.ranked[first]:
             lead = significant(float(them.ranked[other] / them.ranked[first]))
-            yield f"any change of price: {name_of(them, other)} costs {lead} times as much, a tie"
+            yield f"any change of price: {name_of(need, them, other)} costs {lead} times as much, a tie"
         else:
             yield from _price_change(need, them, other, float(them.ranked[first]) * ahead)
     yield from hours_that_pay(need, them, places)
@@ -323,7 +323,7 @@ def over_budget(need: Need, them: Candidates, first: int, found: Sequence[Limit]
         if least is not None:
             faster = significant(float(them.speed[least] / them.speed[first]))
             more = f"a budget of {usd(float(money.needed[least]))} instead of {usd(budget)}"
-            yield f"{more} ({name_of(them, int(least))}, {faster} times as fast)"
+            yield f"{more} ({name_of(need, them, int(least))}, {faster} times as fast)"
 
 
 def _price_change(need: Need, them: Candidates, place: int, target: float) -> Iterator[str]:
@@ -340,12 +340,12 @@ def _price_change(need: Need, them: Candidates, place: int, target: float) -> It
     change = wanted / price - 1
     if them.rows[place].stale and change > 0:
         most = f"{usd(wanted)}{unit} or less today ({usd(price)} when seen)"
-        yield f"{name_of(them, place)} is first where it costs {most}"
+        yield f"{name_of(need, them, place)} is first where it costs {most}"
     elif wanted > 0:
         becomes = f"becomes first at {usd(wanted)}{unit}"
-        yield f"{name_of(them, place)} {becomes} (now {usd(price)}, {change:+.1%})"
+        yield f"{name_of(need, them, place)} {becomes} (now {usd(price)}, {change:+.1%})"
     else:
-        yield f"{name_of(them, place)} is not first at any price: the rest of its cost alone is more"
+        yield f"{name_of(need, them, place)} is not first at any price: the rest of its cost alone is more"
 
 
 def hours_that_pay(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
@@ -356,17 +356,22 @@ def hours_that_pay(need: Need, them: Candidates, places: Sequence[int]) -> Itera
     keeps = them.rows[places[0]].way == "have"
     if own is None or rent is None or need.period_s is not None or keeps or need.either:
         return
-    a = need.assumptions
+    a, (bought, rented) = need.assumptions, (name_of(need, them, place) for place in (own, rent))
     worth = priced.worth_per_hour(need, them, own, rent) - float(them.running[own])
     if worth <= 0:
-        yield f"{name_of(them, own)} never pays: its energy alone costs more than {name_of(them, rent)}"
+        yield f"{bought} never pays: its energy alone costs more than {rented}"
         return
     hours = priced.hours_a_week(a, priced.hours_until_paid(a, float(them.outlay[own]), worth))
     if hours > phrases.ALL_WEEK:
-        yield f"{name_of(them, own)} does not pay against {name_of(them, rent)} even in use around the clock"
-    else:
-        pays = f"{name_of(them, own)} costs less than {name_of(them, rent)}"
-        yield f"{pays} from {hours:.1f} h a week on ({a.hours_per_week:g} h assumed)"
+        yield f"{bought} does not pay against {rented} even in use around the clock"
+        return
+    at, assumed = f"{hours:.1f} h a week", f"{a.hours_per_week:g} h assumed"
+    if once := priced.is_once(need):
+        assumed = f"for {a.owned_for}; here all of it is put on this work"
+    if once or hours > a.hours_per_week:
+        yield f"{bought} costs less than {rented} from {at} on ({assumed})"
+    elif places[0] == own:  # Else another rule than the cost put the rent first
+        yield f"{rented} costs less than {bought} below {at} ({assumed})"
 
 
 def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterator[str]:
@@ -400,11 +405,12 @@ def mixed(need: Need, them: Candidates, places: Sequence[int], item: str) -> Ite
         )
 
 
-def name_of(them: Candidates, place: int) -> str:
+def name_of(need: Need, them: Candidates, place: int) -> str:
     row = them.rows[place]
     where = {"have": "that you have", "new": "bought new", "used": "bought used", "street": "bought"}
     where["unpriced"] = "at its last price"
     kind = "" if row.way == "on-demand" else f" ({row.way})"
     offer = row.offer
     how = where.get(row.way) or f"from {(offer.provider or offer.source.title) if offer else 'no one'}{kind}"
-    return f"{counted(row.gpu, row.count)} {how}"
+    bought = row.way not in RENTS and row.way != "have"
+    return f"{phrases.bought(need, row.gpu, row.count) if bought else counted(row.gpu, row.count)} {how}"

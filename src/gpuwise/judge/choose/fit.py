@@ -48,7 +48,7 @@ from gpuwise.model.judgement import Need, Option, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import Basis, Interval, Issue, Record, Result, grouped
 from gpuwise.model.units import gibibytes, seconds, significant, usd
-from gpuwise.predictor.card import MODULES, UNMEASURED, is_linked
+from gpuwise.predictor.card import MODULES, UNMEASURED, is_linked, is_staged
 from gpuwise.predictor.forecast import FITS
 from gpuwise.workloads import registry
 
@@ -285,7 +285,7 @@ def link_of(spec: GpuSpec, count: int) -> str:
         return f"{name}, {rate / 1e9:g} GB/s both ways" if rate else name
     generation = spec.number("pcie_generation")
     bus = f"PCIe {generation:g}" if generation else "PCIe"
-    return f"{bus}, no peer-to-peer" if spec.text("pcie_peer_to_peer") == "no" else bus
+    return f"{bus} through host memory" if is_staged(spec) else bus
 
 
 def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterator[Limit]:

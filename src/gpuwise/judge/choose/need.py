@@ -93,6 +93,7 @@ MOST_YEARS, HOURS_PER_YEAR = 30, 365.25 * 24
 # A token later than this is slower than people read, where nothing else was asked for.
 USUAL_TPOT_S = 0.050
 USUAL_NOTE = "each token within 50 ms"
+ONE_READER, ALL_HELD = "for one person at a time", "for as many at once as each holds, whose speeds add up"
 HOURS_STATED = "{:.3g} h of use a week"
 REPLACED = "what you have is replaced"
 SUPPORTED = "cards of workstations and servers, which makers support where many rely on them"
@@ -512,7 +513,9 @@ def settled(need: Need) -> Need:
             if together:
                 # Each with a machine of their own, where somebody says so.
                 need = replace(need, concurrent=together, users=need.users if need.concurrent else 1)
-                said.append(f"for {together} people at once" if together > 1 else "for one person at a time")
+                said.append(f"for {together} people at once" if together > 1 else ONE_READER)
+            elif not need.asks:
+                said.append(ALL_HELD)
     # A need that was kept with its answer has them already.
     need = replace(need, notes=tuple(dict.fromkeys((*need.notes, *said))))
     check(need)

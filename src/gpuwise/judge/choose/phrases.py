@@ -85,8 +85,7 @@ def what_it_does(need: Need, first: Option, item: str) -> str:
     if first.time_s is None:
         return _by_the_hour(need, first, item, rate) if first.per_hour_usd else rate
     cost = f"{about(need, first.cost_usd)} " if first.cost_usd else ""
-    once = need.period_s is None and need.acquire == "both" and need.items is not None
-    if once and first.outlay_usd and need.assumptions.hours_per_week == usual.hours_per_week:
+    if priced.is_once(need) and first.outlay_usd:
         cost = ""  # One piece of work is not charged with the loss of value of years
     if need.period_s is None:
         return f"{cost}in {seconds(first.time_s.value)} at {rate}"
@@ -219,6 +218,12 @@ def machine_of(option: Option) -> str:
 def counted(gpu_id: str, count: int) -> str:
     """`one RTX 4090`, `2 x RTX 4090`."""
     return f"one {short_name(gpu_id)}" if count == 1 else f"{count} x {short_name(gpu_id)}"
+
+
+def bought(need: Need, gpu_id: str, count: int) -> str:
+    """What is to be bought for so many of a GPU: those that are there are not."""
+    new = priced.cards_paid(need, gpu_id, count)
+    return counted(gpu_id, count) if new == count else f"{counted(gpu_id, new)} beside yours"
 
 
 def short_name(gpu_id: str) -> str:

@@ -514,7 +514,8 @@ def memory_needed(need: Need) -> str:
     """How much memory a language model takes in all, in each format that competes; of other work what is
     stated, empty where nothing is."""
     if not need.task:
-        return f"{need.title} takes {need.least_gb:.3g} GB of memory or more." if need.least_gb else ""
+        least = f"{need.title} takes {need.least_gb:.3g} GB of memory or more{_held(need)}."
+        return least if need.least_gb else ""
     from gpuwise.predictor.fit import memory
 
     requests, said = need.concurrent or 1, []
@@ -523,6 +524,22 @@ def memory_needed(need: Need) -> str:
         said.append(f"{gibibytes(sum(size for _, size in memory(plan)))} in {precision}")
     each = f"{requests} contexts" if requests > 1 else "one context"
     return f"{plan.model.name} takes {', '.join(said)} with {each} of {plan.context:,} tokens."
+
+
+def _held(need: Need) -> str:
+    """Which parts of a model of images or video the memory that it takes at least holds."""
+    if not any(name in need.workloads[0][0] for name in ("dit-", "unet-")):
+        return ""
+    model = DIFFUSION.get(need.title.removeprefix("adapters of "))
+    if model is None:
+        on_top = "the text encoder, the VAE and what is computed at the size asked for"
+        return f", its weights alone: {on_top} come on top, or are swapped to the host's memory"
+    bits = 4 if need.least_gb == model.gb_4 < model.gb else 8 if "8 bits" in model.words else 16
+    learns = "what learns and is kept for the backward pass; with blocks in the host's memory less but slower"
+    runs = "text encoders and what is computed"
+    rest = {model.gb: runs, model.gb_4: runs, model.gb_lora: learns}.get(need.least_gb)
+    weights = f"{model.weights * bits / 8e9:.3g} of weights in {bits} bits"
+    return f": {weights}, the rest {rest}" if rest else ""
 
 
 class Dealt(NamedTuple):

@@ -11,11 +11,12 @@ from math import ceil, inf
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import phrases
+from gpuwise.judge.choose.answer import LITTLE
 from gpuwise.judge.choose.fit import link_of
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, WORDS
 from gpuwise.judge.choose.owning import bills
 from gpuwise.judge.choose.phrases import begun, often, rate_of, sum_of, times, weekly_use, weights_of
-from gpuwise.judge.choose.speeds import AT_ONCE, Dealt, memory_of, shorter
+from gpuwise.judge.choose.speeds import AT_ONCE, OLDEST, Dealt, memory_of, shorter
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Bill, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
@@ -208,6 +209,27 @@ def slow_in_fp64(gpu: str) -> str:
     return f"{phrases.short_name(gpu)} computes FP64 at {rate}{share}, no faster than a server's processor"
 
 
+def lacks(gpu: str) -> str:
+    """What a GPU of an old generation lacks: matrix units, with FP16 slower than FP32, and new software."""
+    spec = catalog.get(gpu)
+    if float(spec.text("compute_capability") or OLDEST) >= OLDEST:
+        return ""
+    rates = {peak.format: peak.flop_per_s for peak in sorted(spec.peaks, key=lambda peak: peak.flop_per_s)}
+    half, single = rates.get("fp16", 0.0), rates.get("fp32", 0.0)
+    slow = f", {significant(half / 1e12)} TFLOP/s in FP16, 1/{single / max(half, 1.0):.0f} of its FP32"
+    units = ", no matrix units" * (spec.supports("fp16") is False)
+    return f"; {spec.text('architecture')}: no CUDA after 12{units}{slow * (0 < half < single)}"
+
+
+def memories(need: Need) -> str:
+    """The memory of each that is compared, where the work was assumed and this is what was asked about."""
+    if len(need.sets) < 2 or not any(re.match(r"no \w+ was named", note) for note in need.notes):
+        return ""
+    sizes = {one: (memory_of(need, catalog.get(one[0])) or 0.0) * one[1] / 2**30 for one in need.sets}
+    each = (f"{phrases.counted(*one)} {size:.4g} GiB" for one, size in sizes.items())
+    return f"Memory: {', '.join(each)}."
+
+
 def feature(found: Recommendation) -> str:
     """Whether the work needs what a GPU may have, beside the first option."""
     need, first = found.need, found.options[0]
@@ -319,6 +341,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         if first.gpu_id in named or not named:
             if AS_MANY in need.notes:
                 return f"One alone cannot; {name} can.{_shorter(need, first.gpu_id, 1)}"
+            if need.least_gb and (first.memory_spare or 0.0) < LITTLE:
+                return f"Perhaps: of {name} nearly all memory is taken."
             slow = " though slowly:" if need.task == "infer" and need.latency_s is None else ""
             return f"Yes,{slow} {name} can."
         gpu = next((gpu for gpu in named if gpu in found.rejected), "")
