@@ -35,8 +35,7 @@ PLAIN = {"LEARNING_RATE": 1e-3, "DECAY": 10.0, "ADAM_EPS": 1e-12, "SGD_DECAY": 1
 
 
 DEPTHS = (1, 1)
-"""Stages of the ResNet that is compiled, which takes longer than all that it computes: the first, and one that
-begins with a stride, as the two that the toy has beside them."""
+"""Stages of a toy ResNet: to compile more takes longest. One begins without a stride, the other with one."""
 
 
 @pytest.fixture(autouse=True)

@@ -86,8 +86,7 @@ def operations_of(graph: Any) -> int:
 
 
 @pytest.mark.parametrize(("name", "mode"), [("googlenet", "train"), ("googlenet", "infer")])
-# All networks are counted in both modes by test_jax.py; here it is the layers of Keras, and below their answers,
-# Inception's, too.
+# All networks are counted in both modes by test_jax.py; here it is the layers of Keras, and below all answers.
 def test_parameters_and_operations_are_those_of_torch(
     name: str, mode: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
