@@ -86,7 +86,7 @@ def operations_of(graph: Any) -> int:
 
 
 @pytest.mark.parametrize(("name", "mode"), [("googlenet", "train"), ("googlenet", "infer")])
-# All networks are counted in both modes by test_jax.py; here it is the layers of Keras, and below all answers.
+# All networks are counted in both modes by test_jax.py; here it is the layers of Keras, and below answers.
 def test_parameters_and_operations_are_those_of_torch(
     name: str, mode: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
