@@ -6,6 +6,7 @@ Hypothesis draws the same examples in every run, so a failure is there again on 
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -34,6 +35,8 @@ os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "0")
 os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
 # A hundred processes start: what one of them has compiled, the others read, as where users install it.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# To look for garbage among a million objects that stay takes a tenth of the time of what makes many.
+gc.set_threshold(100_000, 20, 50)
 # Lines are as wide as they are, whatever the terminal of who starts the tests.
 os.environ.pop("COLUMNS", None)
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+from gpuwise.measure.frameworks import networks
 from gpuwise.workloads import bert as shapes
 from gpuwise.workloads import convnet
 from gpuwise.workloads.bert import TOY
@@ -33,6 +34,17 @@ PLAIN = {"LEARNING_RATE": 1e-3, "DECAY": 10.0, "ADAM_EPS": 1e-12, "SGD_DECAY": 1
 """Rates, decays and epsilon by which a mistake in an optimiser shows in two steps of a toy."""
 
 
+DEPTHS = (1, 1)
+"""Stages of a toy ResNet: to compile more takes longest. One begins without a stride, the other with one."""
+
+
+@pytest.fixture(autouse=True)
+def shallow(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = networks.ImageNetwork(forward=lambda ops, x: networks.resnet(ops, x, DEPTHS, 8), image=32)
+    real = networks.NETWORKS["resnet50"]
+    monkeypatch.setitem(networks.NETWORKS, "resnet50", lambda toy: small if toy else real(toy))
+
+
 class Trained(NamedTuple):
     """What some steps from `start` did: weights, moments of the optimiser, the loss of each step."""
 
@@ -49,7 +61,7 @@ Answer = Callable[[str, Sequence[np.ndarray]], tuple[dict[str, np.ndarray], np.n
 def toy_model(name: str) -> torch.nn.Module:
     """Our torch model at the size of `networks`' toy."""
     if name.startswith("resnet"):
-        return ResNet((1, 1, 1, 1), 8)
+        return ResNet(DEPTHS, 8)
     if name == "bert-large":
         return BertForQuestionAnswering(TOY)
     table = convnet.GOOGLENET_LAYERS if name == "googlenet" else convnet.INCEPTION_LAYERS
