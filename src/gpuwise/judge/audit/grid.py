@@ -46,7 +46,7 @@ RATES = 0.045
 # Characters; a longer cell is prose, and a longer name no name.
 LONGEST, NAME = 300, 80
 # Fields of which other words of the row say what was measured or offered.
-IN_CONTEXT = frozenset({"throughput", "rent per hour"})
+IN_CONTEXT = frozenset({"throughput", "rent per hour", "fits in memory"})
 # Fields that are tried for a row or column with an unknown label, and the least number that counts as a
 # value of one without a unit.
 INFERRED: Sequence[str] = NAMES["inferred"]["labels"]
@@ -393,7 +393,9 @@ class Grid:
         self.of_parts = frozenset(
             n for n, row in enumerate(self.rows) if any(_PART.search(c.text) for c in row)
         )
-        self.tokens = any(CUES["tokens"].search(text) for text in around)
+        # Or those of the first row: "~45 t/s".
+        first = (c.text for row in self.rows[1:2] for c in row if re.match(r"[~\u2248]?\d", c.text))
+        self.tokens = any(CUES["tokens"].search(text) for text in (*around, *first))
         self.tokens |= any(map(speaks_of_tokens, around[:2]))
         self.above = frozenset(
             c
@@ -819,6 +821,8 @@ class Grid:
                     # without GPUs nobody says whose they are.
                     counted = label.first in COUNTS
                     top = self.labels[column] if number and column < len(self.labels) else label
+                    if top.first == "throughput":
+                        continue
                     # "FP16 | 989 | 1979" below "Dense | Sparse".
                     marked = (top.sparse is not None or top.vector) and not top.fields
                     label = label_of(f"{row[0].text} {top.text}" if marked else row[0].text)
@@ -840,17 +844,20 @@ class Grid:
     def about_top(self) -> Iterator[_Placed]:
         """One GPU outside the table: labels along the top."""
         owner = None if self.columns else self.scope.about
-        for number, row in enumerate(self.rows[1:] if owner and not owner.several else (), 1):
+        for number, row in enumerate(self.rows[1:] if owner else (), 1):
             # Rows of other GPUs are theirs.
             # A network's row is of its speeds, whatever formats stand along the top.
             network = row and label_of(row[0].text).first == "throughput"
             theirs = any(t.kind == "gpu" for c in row[:NAME_COLUMNS] for t in scan(c.text))
-            # So is one that begins with the name of a card outside the catalog.
-            theirs |= self.named and re.search("[A-Za-z]", row[0].text) is not None
+            # So is one that begins with the name of a card outside the catalog, but not of a language model.
+            model = self.tokens and CUES["language_model"].search(row[0].text)
+            theirs |= self.named and not model and re.search("[A-Za-z]", row[0].text) is not None
             if owner is None or network or theirs:
                 continue
             for column, cell in enumerate(row[: len(self.labels)]):
                 label = self.labels[column]
+                if owner.several and label.first != "throughput":
+                    continue
                 if self.beside_cpus and CUES["plain_memory"].fullmatch(label.text.strip()):
                     continue
                 # Several rows of specifications are of several things; a speed's row says what it is of.
@@ -866,7 +873,7 @@ class Grid:
         text = own_part(cell.text, owner)
         # "1/32" of another rate is none by itself.
         found = readings(label, text, marks=marks) if len(text) <= LONGEST and not _SHARE.match(text) else ()
-        for reading in found:
+        for reading in self.fit(text.strip(), label, row, column) or found:
             mine = of_form(owner, cell.text, reading.token)
             if CUES["of_one"].search(label.text):
                 # "VRAM per GPU", of a row or below a heading of several.
@@ -891,6 +898,17 @@ class Grid:
             )
             reading = replace(reading, either=True) if part or not (sure or known) else reading
             yield _Placed(cell, mine, reading, row, column, label.text, known)
+
+    def fit(self, text: str, label: Label, row: int, column: int) -> list[Reading]:
+        """Whether a model fits, as a cell says: "Can't fit" beside "Llama 70B Q4", "Yes" below "Fits"."""
+        fits = CUES["fits"].match(text)
+        said = ("no" if fits["not"] else "yes") if fits else ""
+        if CUES["fits"].search(label.text) and len(text) <= LEAST:
+            said = next((answer for answer in ("yes", "no") if CUES[answer].match(text)), "")
+        cells = (*self.header[column : column + 1], *self.rows[row]) if said else ()
+        token = Token(kind="name", start=0, end=len(text), text=text)
+        reading = Reading(field="fits in memory", values=(said,), token=token)
+        return [reading] * any(CUES["parameters"].search(cell.text) for cell in cells)
 
     def names_format(self, column: int, row: int) -> bool:
         """Whether the head of a column or of a row names a format of numbers."""
