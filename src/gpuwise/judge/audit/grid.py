@@ -547,6 +547,9 @@ class Grid:
                 # A label that speaks of a total says what it is, where the GPUs are counted.
                 said = total and CUES["total"].search(placed.label) is not None
                 claim = replace(claim, total=total, sure=claim.sure or (said and sure))
+            beside = (self.scope.title, self.scope.above, placed.label, *(c.text for c in self.rows[row]))
+            if any(CUES[cue].search(t) for cue in ("machine", "total", "times_gpus") for t in beside):
+                claim = replace(claim, doubt="of a system")
             if claim.field in IN_CONTEXT:
                 above = " | ".join((self.scope.title, self.scope.above, self.scope.section))
                 context = (placed.label, *self.around(placed), above)
