@@ -812,7 +812,8 @@ ONE_EACH = (
         # Who says that there are several means several.
         ("| GPU | Memory (8 GPUs) | FP8 (8 GPUs) |\n|---|---|---|\n| H200 | 1,128 GB | 32 PFLOPS |\n", 0),
         ("## HGX\n\n| GPU | Memory | FP8 |\n|---|---|---|\n| H200 | 1,128 GB | 32 PFLOPS |\n", 0),
-        ("| System | GPU | Memory | FP8 |\n|---|---|---|---|\n| DGX H200 | H200 | 1,128 GB | 32 PFLOPS |\n", 0),
+        ("| System | GPU | Memory | FP8 |\n|---|---|---|---|\n"
+         "| DGX H200 | H200 | 1,128 GB | 32 PFLOPS |\n", 0),
         ("| GPU | Memory | FP8 |\n|---|---|---|\n| 8x H200 | 1,128 GB | 32 PFLOPS |\n", 0),
         ("A server with eight GPUs:\n\n| GPU | Memory | FP8 |\n|---|---|---|\n"
          "| H200 | 1,128 GB | 32 PFLOPS |\n", 0),

@@ -447,7 +447,7 @@ def _of_systems(claims: Sequence[Claim]) -> dict[int, int]:
     for (size, _), row in sorted(rows.items(), key=lambda pair: pair[0][0]):
         fields = {(c.gpu_ids, c.field) for c in row.values()} - of_one
         if min(len(fields), len(memory)) >= LEAST:
-            found = {n: size for n in row} | found
+            found = dict.fromkeys(row, size) | found
     return found
 
 
