@@ -812,6 +812,7 @@ ONE_EACH = (
         # Who says that there are several means several.
         ("| GPU | Memory (8 GPUs) | FP8 (8 GPUs) |\n|---|---|---|\n| H200 | 1,128 GB | 32 PFLOPS |\n", 0),
         ("## HGX\n\n| GPU | Memory | FP8 |\n|---|---|---|\n| H200 | 1,128 GB | 32 PFLOPS |\n", 0),
+        ("## HGX\n\n| GPU | Bandwidth | FP8 |\n|---|---|---|\n| H200 | 38.4 TB/s | 32 PFLOPS |\n", 0),
         ("| System | GPU | Memory | FP8 |\n|---|---|---|---|\n"
          "| DGX H200 | H200 | 1,128 GB | 32 PFLOPS |\n", 0),
         ("| GPU | Memory | FP8 |\n|---|---|---|\n| 8x H200 | 1,128 GB | 32 PFLOPS |\n", 0),
@@ -823,4 +824,19 @@ ONE_EACH = (
 )  # fmt: skip
 def test_what_a_system_has_under_the_name_of_one(text: str, wrong: int) -> None:
     found = audit.audit_text(ONE_EACH + text, "a.md").findings
-    assert sum(f.kind == "per system" for f in found) == wrong
+    assert sum(f.kind == "per system" for f in found) == sum(f.kind is not None for f in found) == wrong
+
+
+def test_the_narrower_of_two_names_in_a_row() -> None:
+    text = "id,name,memory_gb,bandwidth_gbs\n"
+    text += "h100-80-pcie,NVIDIA H100 PCIe,80,{}\nrtxa6000,NVIDIA RTX A6000,48,768\n"
+    assert not any(f.kind for f in audit.audit_text(text.format(2000), "a.csv").findings)
+    assert [f.stated for f in audit.audit_text(text.format(3350), "a.csv").findings if f.kind] == ["3350"]
+
+
+def test_cores_in_turkish() -> None:
+    text = "| | Tesla A100 | T400 |\n|---|---|---|\n| Mimari | Ampere | Turing |\n"
+    text += "| Ak\u0131\u015f i\u015flemcisi say\u0131s\u0131 | {} | 384 |\n"
+    found = [[f.kind for f in audit.audit_text(text.format(n), "a.md").findings] for n in (6912, 7936)]
+    assert found[0] == [None] * len(found[0])
+    assert "wrong value" in found[1]

@@ -57,8 +57,7 @@ def audit_text(text: str, name: str = "text", *, today: date | None = None) -> A
     judged = (
         *judge([claim for claim in claims if claim.field not in (speeds.RENT, speeds.FIELD, speeds.FITS)]),
         *speeds.judge_rents(by_field[speeds.RENT], today or date.today()),
-        *speeds.judge(by_field[speeds.FIELD]),
-        *map(speeds.judge_fit, by_field[speeds.FITS]),
+        *speeds.judge(by_field[speeds.FIELD] + by_field[speeds.FITS]),
     )
     findings = speeds.judge_products(blocks, judged)
     said = {(line, one.stated) for one in findings if one.kind == "wrong sum" for line in one.lines}

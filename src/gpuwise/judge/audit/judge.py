@@ -284,7 +284,10 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         found[place] = replace(found[place], explanation="the reading is doubtful")
     for place, count in systems.items():
         why = f"what a system of {count} has, under the name of one"
-        found[place] = replace(found[place], verdict="contradicts", kind="per system", explanation=why)
+        if not claims[place].doubt:
+            found[place] = replace(found[place], verdict="contradicts", kind="per system", explanation=why)
+        elif found[place].kind:
+            found[place] = replace(found[place], verdict="cannot tell", kind=None, explanation=why)
     return (*found, *ratios)
 
 
@@ -426,27 +429,21 @@ def _of_systems(claims: Sequence[Claim]) -> dict[int, int]:
     row are one multiple, and the text gives the memory of other GPUs, or of these, for one."""
     rows, of_one = defaultdict[tuple[int, object], dict[int, Claim]](dict), set[tuple[object, str]]()
     for n, c in enumerate(claims):
-        alone = c.block >= GRID and c.count == 1 == len(c.values) and not (c.several or c.total)
-        if not alone or not c.sure or c.field not in (*OF_SUPERCHIP, *FORMATS):
-            continue
-        if agrees(c):
-            of_one.add((c.gpu_ids, c.field))
+        plain = c.block >= GRID and c.count == 1 == len(c.values) and c.sure and not (c.several or c.total)
+        if not plain or c.field not in (*OF_SUPERCHIP, *FORMATS) or agrees(c):
+            of_one |= {(c.gpu_ids, c.field)} if plain else set()
             continue
         known = [k for k in evidence_of(c, fitting=False) if k.form not in ("vector", "matrix")]
-        every = numbers_of(v for k in known for v in (k.value, *k.alternatives))
         # Of a thousand GB some make a TB, some of 1,024.
         ways = (1, 1.024) if c.field == "memory_bytes" else (1,)
-        for size in () if c.doubt else SYSTEMS:
-            if any(
-                alike(v, size * k * w, OF_SYSTEM) for v in numbers_of(c.values) for k in every for w in ways
-            ):
-                for key in ((c.line, c.block // GRID), (c.block, c.gpu_ids)):
-                    rows[size, key][n] = c
+        every = [v * w for k in known for v in numbers_of((k.value, *k.alternatives)) for w in ways]
+        for size in SYSTEMS:
+            if any(alike(v, size * one, OF_SYSTEM) for v in numbers_of(c.values) for one in every):
+                rows[size, (c.line, c.block // GRID)][n] = rows[size, (c.block, c.gpu_ids)][n] = c
     found: dict[int, int] = {}
-    memory = [one for one in of_one if one[1] in OF_SUPERCHIP]
+    memory = sum(field in OF_SUPERCHIP for _, field in of_one)
     for (size, _), row in sorted(rows.items(), key=lambda pair: pair[0][0]):
-        fields = {(c.gpu_ids, c.field) for c in row.values()} - of_one
-        if min(len(fields), len(memory)) >= LEAST:
+        if min(len({(c.gpu_ids, c.field) for c in row.values()} - of_one), memory) >= LEAST:
             found = dict.fromkeys(row, size) | found
     return found
 
