@@ -80,7 +80,7 @@ def audited(path: Path) -> Iterator[tuple[Claim, Finding]]:
     found = [
         c
         for c in document.claims(blocks)
-        if isinstance(c, Claim) and c.field not in (speeds.RENT, speeds.FIELD)
+        if isinstance(c, Claim) and c.field not in (speeds.RENT, speeds.FIELD, speeds.FITS)
     ]
     # Findings of comparisons come last.
     return zip(sorted(found, key=lambda claim: bool(claim.than)), judge(found), strict=True)

@@ -55,9 +55,9 @@ def audit_text(text: str, name: str = "text", *, today: date | None = None) -> A
     for claim in claims:
         by_field[claim.field].append(claim)
     judged = (
-        *judge([claim for claim in claims if claim.field not in (speeds.RENT, speeds.FIELD)]),
+        *judge([claim for claim in claims if claim.field not in (speeds.RENT, speeds.FIELD, speeds.FITS)]),
         *speeds.judge_rents(by_field[speeds.RENT], today or date.today()),
-        *speeds.judge(by_field[speeds.FIELD]),
+        *speeds.judge(by_field[speeds.FIELD] + by_field[speeds.FITS]),
     )
     findings = speeds.judge_products(blocks, judged)
     said = {(line, one.stated) for one in findings if one.kind == "wrong sum" for line in one.lines}

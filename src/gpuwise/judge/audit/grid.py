@@ -46,7 +46,7 @@ RATES = 0.045
 # Characters; a longer cell is prose, and a longer name no name.
 LONGEST, NAME = 300, 80
 # Fields of which other words of the row say what was measured or offered.
-IN_CONTEXT = frozenset({"throughput", "rent per hour"})
+IN_CONTEXT = frozenset({"throughput", "rent per hour", "fits in memory"})
 # Fields that are tried for a row or column with an unknown label, and the least number that counts as a
 # value of one without a unit.
 INFERRED: Sequence[str] = NAMES["inferred"]["labels"]
@@ -340,10 +340,8 @@ class Grid:
             # "8 GB | Memory | 12 GB": the labels stand between the values of two GPUs.
             self.rows = tuple((label, a, b) for a, label, b in self.rows)
         # Below "GPU" and along the top "4090" is a card.
-        self.named = product = (
-            bool(self.rows and self.rows[0])
-            and CUES["product_label"].fullmatch(self.rows[0][0].text) is not None
-        )
+        corner = self.rows[0][0].text if self.rows and self.rows[0] else "-"
+        self.named = product = CUES["product_label"].fullmatch(corner) is not None
         top = [carded(cell) for cell in self.rows[0][1:]] if self.rows else []
         if len(top) > 1 and all(top):
             self.rows = ((self.rows[0][0], *(cell for cell in top if cell)), *self.rows[1:])
@@ -393,7 +391,9 @@ class Grid:
         self.of_parts = frozenset(
             n for n, row in enumerate(self.rows) if any(_PART.search(c.text) for c in row)
         )
-        self.tokens = any(CUES["tokens"].search(text) for text in around)
+        # Or those of the first row: "~45 t/s".
+        first = (c.text for row in self.rows[1:2] for c in row if re.match(r"[~\u2248]?\d", c.text))
+        self.tokens = any(CUES["tokens"].search(text) for text in (*around, *first))
         self.tokens |= any(map(speaks_of_tokens, around[:2]))
         self.above = frozenset(
             c
@@ -402,11 +402,8 @@ class Grid:
         )
         # "FP16 TFLOPS" and "FP16 TFLOPS*": where both are given the mark is that of sparsity.
         titles = {cell.text for cell in (*self.header, *(row[0] for row in self.rows if row))}
-        self.stars = tuple(
-            sign
-            for sign in "*\u2020\u2021"
-            if any(sign in t and t.replace(sign, "") in titles for t in titles)
-        )
+        both = [(t, sign) for t in titles for sign in "*\u2020\u2021" if sign in t]
+        self.stars = tuple({sign: sign for t, sign in both if t.replace(sign, "") in titles})
         tensor = (label_of(t) for t in titles if CUES["on_tensor"].search(t[:NAME]))
         self.on_tensor_cores = frozenset((la.fields[0], la.sparse) for la in tensor if len(la.fields) == 1)
         self.speed = any("throughput" in label_of(text).fields for text in around[:2])
@@ -545,6 +542,9 @@ class Grid:
                 # A label that speaks of a total says what it is, where the GPUs are counted.
                 said = total and CUES["total"].search(placed.label) is not None
                 claim = replace(claim, total=total, sure=claim.sure or (said and sure))
+            beside = (self.scope.title, self.scope.above, placed.label, *(c.text for c in self.rows[row]))
+            if any(CUES[cue].search(t) for cue in ("machine", "total", "times_gpus") for t in beside):
+                claim = replace(claim, doubt="of a system")
             if claim.field in IN_CONTEXT:
                 above = " | ".join((self.scope.title, self.scope.above, self.scope.section))
                 context = (placed.label, *self.around(placed), above)
@@ -599,10 +599,12 @@ class Grid:
         within = [*range(NAME_COLUMNS)]
         within += [i for i, _ in names.most_common(1)] if not any(names[i] for i in within) else []
         for number, row in enumerate(self.rows[1:], 1):
-            found = next(((s, i) for i in within if i < len(row) and (s := name_of(row[i].text))), None)
-            if found is not None:
-                name = found[1]
-                owner = self.narrowed(found[0], row, name)
+            named = [(s, i) for i in within if i < len(row) and (s := name_of(row[i].text))]
+            if named:
+                # "h100-80-pcie | NVIDIA H100 PCIe": the narrower of two names of one card.
+                inner = (one for one in named if {*one[0].gpu_ids} < {*named[0][0].gpu_ids})
+                found, name = next(inner, named[0])
+                owner = self.narrowed(found, row, name)
                 # "3g.40gb | A100": a part of it.
                 if any(CUES["no_whole"].search(cell.text[:NAME]) for cell in row[: name + 2]):
                     owner = replace(owner, sure=False)
@@ -819,6 +821,8 @@ class Grid:
                     # without GPUs nobody says whose they are.
                     counted = label.first in COUNTS
                     top = self.labels[column] if number and column < len(self.labels) else label
+                    if top.first == "throughput":
+                        continue
                     # "FP16 | 989 | 1979" below "Dense | Sparse".
                     marked = (top.sparse is not None or top.vector) and not top.fields
                     label = label_of(f"{row[0].text} {top.text}" if marked else row[0].text)
@@ -840,18 +844,20 @@ class Grid:
     def about_top(self) -> Iterator[_Placed]:
         """One GPU outside the table: labels along the top."""
         owner = None if self.columns else self.scope.about
-        for number, row in enumerate(self.rows[1:] if owner and not owner.several else (), 1):
+        for number, row in enumerate(self.rows[1:] if owner else (), 1):
             # Rows of other GPUs are theirs.
             # A network's row is of its speeds, whatever formats stand along the top.
             network = row and label_of(row[0].text).first == "throughput"
             theirs = any(t.kind == "gpu" for c in row[:NAME_COLUMNS] for t in scan(c.text))
-            # So is one that begins with the name of a card outside the catalog.
-            theirs |= self.named and re.search("[A-Za-z]", row[0].text) is not None
+            # So is one that begins with the name of a card outside the catalog, but not of a language model.
+            model = self.tokens and CUES["language_model"].search(row[0].text)
+            theirs |= self.named and not model and re.search("[A-Za-z]", row[0].text) is not None
             if owner is None or network or theirs:
                 continue
             for column, cell in enumerate(row[: len(self.labels)]):
                 label = self.labels[column]
-                if self.beside_cpus and CUES["plain_memory"].fullmatch(label.text.strip()):
+                host = self.beside_cpus and CUES["plain_memory"].fullmatch(label.text.strip())
+                if host or (owner.several and label.first != "throughput"):
                     continue
                 # Several rows of specifications are of several things; a speed's row says what it is of.
                 sure = owner.sure and (len(self.rows) == 2 or label.first in IN_CONTEXT or label.hourly)
@@ -866,7 +872,7 @@ class Grid:
         text = own_part(cell.text, owner)
         # "1/32" of another rate is none by itself.
         found = readings(label, text, marks=marks) if len(text) <= LONGEST and not _SHARE.match(text) else ()
-        for reading in found:
+        for reading in self.fit(text.strip(), label, row, column) or found:
             mine = of_form(owner, cell.text, reading.token)
             if CUES["of_one"].search(label.text):
                 # "VRAM per GPU", of a row or below a heading of several.
@@ -879,18 +885,23 @@ class Grid:
                 "laptop" in gpu_id for gpu_id in owner.gpu_ids
             )
             # Who writes "TFLOPS" may take of each card another rate that it is known for.
-            part |= (
-                not known
-                and reading.field in FORMATS
-                and not self.names_format(column, row)
-                and any(
-                    evidence.alike(ratio, 1, RATES)
-                    for other in FORMATS
-                    for ratio in ratios(mine, replace(reading, field=other))
-                )
-            )
+            unnamed = not known and reading.field in FORMATS and not self.names_format(column, row)
+            others = (replace(reading, field=other) for other in FORMATS if unnamed)
+            part |= any(evidence.alike(ratio, 1, RATES) for one in others for ratio in ratios(mine, one))
             reading = replace(reading, either=True) if part or not (sure or known) else reading
             yield _Placed(cell, mine, reading, row, column, label.text, known)
+
+    def fit(self, text: str, label: Label, row: int, column: int) -> list[Reading]:
+        """Whether a model fits, as a cell says: "Can't fit" beside "Llama 70B Q4", "Yes" below "Fits"."""
+        fits, asked = CUES["fits"].match(text), CUES["fits"].search(label.text) and len(text) <= LEAST
+        no = fits["not"] if fits else asked and CUES["no"].match(text)
+        cells = (*self.header[column : column + 1], *self.rows[row])
+        if not (fits or no or (asked and CUES["yes"].match(text))) or not any(
+            CUES["parameters"].search(cell.text) for cell in cells
+        ):  # fmt: skip
+            return []
+        token = Token(kind="name", start=0, end=len(text), text=text)
+        return [Reading(field="fits in memory", values=("no" if no else "yes",), token=token)]
 
     def names_format(self, column: int, row: int) -> bool:
         """Whether the head of a column or of a row names a format of numbers."""

@@ -17,7 +17,7 @@ from math import inf, nan
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import agree, evidence, explain
 from gpuwise.judge.audit.agree import ROUNDED, agrees, evidence_of, gpus_with, numbers_of, same, states
-from gpuwise.judge.audit.cells import IN_SUM, POINTED, SUMMED, WHOLE, in_thousands
+from gpuwise.judge.audit.cells import FORMATS, IN_SUM, POINTED, SUMMED, WHOLE, in_thousands
 from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism
 from gpuwise.judge.audit.grid import GRID
@@ -53,6 +53,8 @@ APART = 0.15
 PERCENT, APART_PERCENT = 3, 0.09
 # So many times a memory's rate is that of a cache, or of several GPUs.
 CACHED = 8.0
+# GPUs of the systems that are sold, and how near a sum of theirs is, which sheets round.
+SYSTEMS, OF_SYSTEM = (8, 16, 36, 72), 0.015
 # Of its memory a GPU leaves a program so much.
 USABLE = 0.92
 # Of so many GPUs a field that stands alike on lines is right, and so many times as often as it is wrong.
@@ -120,7 +122,9 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         # In a text with decimal commas a point parts thousands: "3.958 TFLOPS".
         claims = _with_points_for_thousands(claims)
     ratios = [_of_ratio(claim) for claim in claims if claim.than]
-    claims = _summed(_narrowed([claim for claim in claims if not claim.than]))
+    claims = _narrowed([claim for claim in claims if not claim.than])
+    systems = _of_systems(claims)
+    claims = _summed(claims)
     verdicts = [_verdict(claim) for claim in claims]
     judged = list(zip(claims, verdicts, strict=True))
     text = Around(claims, [claim for claim, verdict in judged if verdict == "contradicts"])
@@ -278,6 +282,12 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     found = [_finding(c, v, text) for c, v in zip(claims, verdicts, strict=True)]
     for place in doubted:
         found[place] = replace(found[place], explanation="the reading is doubtful")
+    for place, count in systems.items():
+        why = f"what a system of {count} has, under the name of one"
+        if not claims[place].doubt:
+            found[place] = replace(found[place], verdict="contradicts", kind="per system", explanation=why)
+        elif found[place].kind:
+            found[place] = replace(found[place], verdict="cannot tell", kind=None, explanation=why)
     return (*found, *ratios)
 
 
@@ -411,6 +421,30 @@ def _summed(claims: Sequence[Claim]) -> list[Claim]:
         if len({*right}) >= max(LEAST + (times > 0), LEAST * (len(sums) - len(right))):
             for n, c in sums.items():
                 found[n] = c if min(numbers_of(c.values)) > (2 - APART) * _most(c) else found[n]
+    return found
+
+
+def _of_systems(claims: Sequence[Claim]) -> dict[int, int]:
+    """The claims of tables that state of one GPU what a system of so many has, by their places: figures of a
+    row are one multiple, and the text gives the memory of other GPUs, or of these, for one."""
+    rows, of_one = defaultdict[tuple[int, object], dict[int, Claim]](dict), set[tuple[object, str]]()
+    for n, c in enumerate(claims):
+        plain = c.block >= GRID and c.count == 1 == len(c.values) and c.sure and not (c.several or c.total)
+        if not plain or c.field not in (*OF_SUPERCHIP, *FORMATS) or agrees(c):
+            of_one |= {(c.gpu_ids, c.field)} if plain else set()
+            continue
+        known = [k for k in evidence_of(c, fitting=False) if k.form not in ("vector", "matrix")]
+        # Of a thousand GB some make a TB, some of 1,024.
+        ways = (1, 1.024) if c.field == "memory_bytes" else (1,)
+        every = [v * w for k in known for v in numbers_of((k.value, *k.alternatives)) for w in ways]
+        for size in SYSTEMS:
+            if any(alike(v, size * one, OF_SYSTEM) for v in numbers_of(c.values) for one in every):
+                rows[size, (c.line, c.block // GRID)][n] = rows[size, (c.block, c.gpu_ids)][n] = c
+    found: dict[int, int] = {}
+    memory = sum(field in OF_SUPERCHIP for _, field in of_one)
+    for (size, _), row in sorted(rows.items(), key=lambda pair: pair[0][0]):
+        if min(len({(c.gpu_ids, c.field) for c in row.values()} - of_one), memory) >= LEAST:
+            found = dict.fromkeys(row, size) | found
     return found
 
 

@@ -20,7 +20,7 @@ from math import inf
 from gpuwise import checks
 from gpuwise.facts import catalog, prices
 from gpuwise.facts.published import record
-from gpuwise.judge.audit.agree import numbers_of
+from gpuwise.judge.audit.agree import ROUNDED, family, numbers_of
 from gpuwise.judge.audit.cells import POINTED, in_thousands
 from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.grid import GRID
@@ -32,7 +32,7 @@ from gpuwise.model.result import Issue, Measurement, Record, Result
 from gpuwise.model.units import percent, si, significant
 from gpuwise.stats.interval import value_of
 
-FIELD, RENT = "throughput", "rent per hour"
+FIELD, RENT, FITS = "throughput", "rent per hour", "fits in memory"
 KINDS: dict[str, Kind] = {
     "above-peak": "physics", "precision": "wrong precision", "scaling": "scaling over 100 %",
     "linear": "exactly linear", "halves": "exact halves", "repeated": "repeated value",
@@ -58,6 +58,10 @@ BOUND_SPARE = 1.4
 # Bytes/s at which a desktop's processor reads what of a model its GPU has no room for; bytes of a weight in 4
 # bits, the fewest that are usual where a text names none.
 PROCESSOR, FOUR_BITS = 100e9, 0.5
+# The same of the fastest server, which a text that speaks of offloading may have.
+SERVER = 1.2e12
+# How far names round a model's size; the part of a GPU's memory that its weights take beside a context.
+ROUNDED_SIZE, FILLED = 1.1, 0.72
 # Tables of serving often state the speed of a machine with so many GPUs under the name of one.
 IN_MACHINE = 8
 TENTH = 0.1
@@ -110,7 +114,11 @@ def judge(claims: Sequence[Claim]) -> Iterator[Finding]:
             speed = f"{row.question.workload} {precision} {row.value:,.10g} {row.item}s/s"
             yield _finding(claim, f"possible as {speed}: no check speaks against it")
     for claim, _ in (pair for pair in rows if pair[1] is None):
-        yield _of_tokens(claim) if _counts_tokens(claim) else _finding(claim, "of no network that is known")
+        yield (
+            _of_tokens(claim)
+            if claim.field == FITS or _counts_tokens(claim)
+            else _finding(claim, "of no network that is known")
+        )
     for (code, gpu), pairs in faults.items():
         stated = [claim.stated for claim, _ in pairs]
         more = f"; ... ({len(stated)} figures)" if len(stated) > LISTED else ""
@@ -124,7 +132,7 @@ def judge(claims: Sequence[Claim]) -> Iterator[Finding]:
 
 def _finding(claim: Claim, explanation: str, *, wrong: bool = False) -> Finding:
     return Finding(
-        lines=(claim.line,), gpu=claim.gpu, field=FIELD, stated=claim.stated, source=SOURCE,
+        lines=(claim.line,), gpu=claim.gpu, field=claim.field, stated=claim.stated, source=SOURCE,
         verdict="contradicts" if wrong else "cannot tell", kind="physics" if wrong else None,
         explanation=explanation,
     )  # fmt: skip
@@ -213,22 +221,25 @@ def _of_tokens(claim: Claim) -> Finding:
     value = claim.values[0]
     if not claim.gpu_ids:
         return _finding(claim, NOT_IN_CATALOG)
+    training = CUES["trains"].search(text) is not None and not CUES["infers"].search(text)
+    together, parts = (CUES[cue].search(text) for cue in ("many_requests", "part_of_weights"))
+    # "RTX 3090 / 3090 Ti": what the faster one cannot do neither can.
+    several = claim.several and not {*claim.gpu_ids} <= {claim.gpu_ids[0], *family(claim.gpu_ids[0])}
     files = [float(m["a"] or m["b"] or m["c"] or m["d"]) * 1e9 for m in CUES["weights_file"].finditer(text)]
-    if not (first or files) or not isinstance(value, Number) or claim.several or not claim.sure or (
-        CUES["part_of_weights"].search(text)
-    ):  # fmt: skip
+    # The closest words that name a format, such as those of the column.
+    formats = [[each for pattern, each in _BYTES if pattern.search(piece)] for piece in claim.context]
+    if claim.field == FITS and first and claim.sure and not (several or training or together):
+        return _of_fit(claim, [float(size) * 1e9 for size in first], next(filter(None, formats), [0.0]))
+    if not (first or files) or not isinstance(value, Number) or several or not claim.sure or parts:
         return _finding(claim, "nothing says which model, or how many requests run together")
     weights = min(map(float, first), default=0.0) * 1e9
     if weights > LARGEST_DENSE and not CUES["dense_model"].search(text):
         return _finding(claim, "a model of this size may be a mixture that reads few of its weights")
-    training = CUES["trains"].search(text) is not None and not CUES["infers"].search(text)
     # In training all tokens of a sequence share one read of the weights.
     single = CUES["one_request"].search(text) is not None
     # Who gives the size of the weights that a card for one's desk reads has one request in mind.
     desk = files and all(catalog.get(i).text("segment") in OF_DESK for i in claim.gpu_ids)
-    alone = not training and (single or desk) and not CUES["many_requests"].search(text)
-    # The closest words that name a format, such as those of the column.
-    formats = [[each for pattern, each in _BYTES if pattern.search(piece)] for piece in claim.context]
+    alone = not (training or together) and (single or desk)
     stored = min(next(filter(None, formats), [FOUR_BITS]))
     # "Q4 is a file of 4.9 GB" says nothing of the column "F16".
     others = {each for piece in formats for each in piece} - {stored}
@@ -245,15 +256,15 @@ def _of_tokens(claim: Claim) -> Finding:
         # A file that is far too small for the format of the column is another one's.
         files = [size for size in files if not formats[0] or size > SAME_FORMAT * weights * stored]
         size = min(files, default=weights * stored)
-        least = min(size, room) / bandwidth + max(0.0, size - room) / PROCESSOR
+        rest = SERVER if CUES["offloads"].search(text) else PROCESSOR
+        least = min(size, room) / bandwidth + max(0.0, size - room) / rest
         most = significant(1 / least, 3)
         why = f"reads {size / 1e9:.4g} GB of weights for each token: at most {most} a second"
         if size > room:
             why += f", of which {room / 1e9:.3g} GB fit"
-        fits = size <= room or not CUES["offloads"].search(text)
         spare = BOUND_SPARE if CUES["at_most"].search(text) else SPARE
         limit = inf if single else FEW_TIMES
-        return _finding(claim, why, wrong=fits and spare < value.value * least < limit)
+        return _finding(claim, why, wrong=spare < value.value * least < limit)
     if not weights:
         return _finding(claim, "nothing says which model, or how many requests run together")
     count = claim.count if claim.count > 1 or CUES["one_gpu"].search(text) else IN_MACHINE
@@ -267,6 +278,24 @@ def _of_tokens(claim: Claim) -> Finding:
     named = "16 bits" if half else "any format"
     why = f"needs {si(needed, 'FLOP/s', 3)} of at most {si(best, 'FLOP/s', 3)} in {named}, on {count} GPUs"
     return _finding(claim, why, wrong=needed > SPARE * best > 0)
+
+
+def _of_fit(claim: Claim, sizes: list[float], formats: list[float]) -> Finding:
+    """Whether the weights of a model fit the memory of a GPU, as a text says."""
+    text = " | ".join(claim.context)
+    rooms = [claim.count * (catalog.get(i).number("memory_bytes") or 0.0) for i in claim.gpu_ids]
+    # "Fits in 24 GB" may be said of other cards.
+    said = [2**30 * float(n) for n in re.findall(r"(\d+) ?GB", f"{claim.context[0]} {claim.stated}")]
+    other = not all(any(alike(one, room, ROUNDED) for room in rooms) for one in said)
+    known = formats != [0.0] and not (other or CUES["shared"].search(text))
+    least, most = min(sizes) * min(formats), max(sizes) * max(formats)
+    parts = CUES["part_of_weights"].search(text)
+    small = known and not parts and most * ROUNDED_SIZE < FILLED * min(rooms)
+    large = known and 0 < max(rooms) * ROUNDED_SIZE < least
+    wrong, right = (large, small) if "yes" in claim.values else (small, large)
+    why = f"its weights take {least / 1e9:.4g} GB of {max(rooms) / 1e9:.4g}"
+    finding = _finding(claim, why, wrong=wrong)
+    return replace(finding, verdict="agrees") if right else finding
 
 
 def judge_products(blocks: Sequence[Block], found: Sequence[Finding]) -> tuple[Finding, ...]:
