@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gpuwise.judge import audit
+
 from .test_phrases import accused
 
 
@@ -169,3 +171,36 @@ def test_sums_and_what_one_of_several_has(text: str, wrong: list[str]) -> None:
 def test_a_subject_that_no_name_settles_accuses_nobody(open_: str, plain: str) -> None:
     assert accused(open_) == []
     assert accused(plain) != []
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        # The machine's memory in a second column of sizes; a wrong size of the GPUs' own column.
+        ("| Queue | GPU | Mem (GB) | CPU per GPU | Mem per GPU (GB) |\n|---|---|---|---|---|\n"
+         "| a | L40S | 48 | 16 | 120 |\n| b | RTX 3090 | 24 | 12 | 60 |\n| c | H100 SXM | 80 | 28 | 230 |", []),
+        ("| Queue | GPU | Mem (GB) | CPU per GPU | Mem per GPU (GB) |\n|---|---|---|---|---|\n"
+         "| a | L40S | 48 | 16 | 120 |\n| b | RTX 3090 | 42 | 12 | 60 |\n| c | H100 SXM | 80 | 28 | 230 |",
+         ["42"]),
+        # A row that lost a cell: what its last ones are of is open.
+        ("| GPU | VRAM (GB) | Compute units | L2 cache (MiB) | L1 cache (KiB) |\n|---|---|---|---|---|\n"
+         "| MI210 | 64 | 8 | 16 |\n| MI100 | 32 | 8 | 16 |\n| MI250X | 128 | 220 | 16 | 16 |", []),
+        # Miners set the power of their cards.
+        ("| GPU | Rate (MH/s) | Power (W) | Memory |\n|---|---|---|---|\n| RTX 3090 | 120 | 285 | 24 GB |\n"
+         "| RTX 3080 | 98 | 220 | 10 GB |", []),
+        ("| GPU | Cores | Power (W) | Memory |\n|---|---|---|---|\n| RTX 3090 | 10496 | 285 | 24 GB |\n"
+         "| RTX 3080 | 8704 | 320 | 10 GB |", ["285"]),
+        # Each lane of RDNA 3 issues two operations at once.
+        ("The RX 7900 XTX has 12,288 shader units, 24 GB and 960 GB/s.", []),
+        ("The RX 7900 XTX has 11,288 shader units, 24 GB and 960 GB/s.", ["11,288"]),
+        # "4x" is the row's own count, whatever the other rows have.
+        ("| Setup | Total VRAM |\n|---|---|\n| 4x RTX 3090 | 96 GB |\n| 2x RTX 4090 | 48 GB |\n"
+         "| 2x L40S | 96 GB |\n| 2x RTX A6000 | 96 GB |\n| 2x RTX 3090 Ti | 48 GB |", []),
+        ("- A10 has 24 GB vs the T4's 16 GB\n- L4 has 24 GB vs the T4's 16 GB", []),
+        ("The RTX 4090 runs at 2235 MHz, and 1313 MHz on the 24 GB of GDDR6X memory, at 450 W.", []),
+        ("The RX 570 XT has 8 GB and 2048 cores. The RX 570 XT has 300 W.", []),
+    ],
+)  # fmt: skip
+def test_what_another_part_or_another_count_has(text: str, wrong: list[str]) -> None:
+    found = audit.audit_text(text, "a.md").findings
+    assert [f.stated for f in found if f.verdict == "contradicts"] == wrong

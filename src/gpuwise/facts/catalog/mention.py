@@ -28,7 +28,7 @@ _GAP = frozenset(" \t\u00a0\u2122\u00ae_-(")
 _WIDEST_GAP = 3
 _BRANDS = {**load.VENDORS, "quadro": "NVIDIA", "firepro": "AMD", "firegl": "AMD", "apple": "Apple"}
 """Words before a model -> vendor. The FirePro M4000 is no Quadro M4000, the GeForce 6800 XT no Radeon."""
-_ANOTHER = frozenset({"ti", "super", "laptop", "mobile", "maxq", "ada", "sff", "d"})
+_ANOTHER = frozenset({"ti", "super", "laptop", "mobile", "maxq", "ada", "sff", "d", "xt", "xtx", "gre"})
 """Words that make another product of the model before them."""
 _KINDS = (("gb", "memory"), ("hbm", "type"), ("ddr", "type"))
 

@@ -495,8 +495,9 @@ class Grid:
         firm = named and len(best) > LEAST and sum(p.known for p in best) >= FIRM * len(best)
         # Where empty cells were dropped those behind them moved: the row ends in several, and does not fit.
         ends = {
-            n for n, row in enumerate(self.rows) if len(row) > 2 and not any(c.text.strip() for c in row[-2:])
-        }
+            n for n, row in enumerate(self.rows) if len(row) > 2
+            and not any(c.text.strip() for c in (*row, *[Cell(0, "")] * (len(self.header) - len(row)))[-2:])
+        }  # fmt: skip
         pushed = {
             n for n in ends
             if sum(p.known for p in best if p.row == n) < SETTLED * sum(p.row == n for p in best)
@@ -515,7 +516,8 @@ class Grid:
                 placed = replace(
                     placed, reading=replace(placed.reading, token=replace(placed.reading.token, count=1))
                 )
-            moved = self.ragged or len(self.rows[row]) != len(self.header)
+            # A row that is short below GPUs has its own sign: `pushed`.
+            moved = self.ragged or (len(self.rows[row]) != len(self.header) and not self.columns)
             moved = (moved and not firm) or row in pushed
             moved = moved and placed.column not in standing
             sure = (clear or settled) and not moved and (row, owner.text) not in doubled
@@ -614,9 +616,13 @@ class Grid:
             if owner is not None:
                 owned.append((number, row, self.counted(owner, row), name))
         rented = any(CUES["machine_column"].search(cell.text) for cell in self.header)
+        sizes = sum(label.first == "memory_bytes" for label in self.labels)
         for column, label in enumerate(self.labels if owned else ()):
             cells = [(row[column], o) for _, row, o, n in owned if column < len(row) and column != n]
-            sure = True
+            # Of two columns of memory one is the machine's share: "Mem (GB) | Mem per GPU (GB)".
+            share = sizes > 1 and label.first == "memory_bytes"
+            share = share and not label.text.lower().startswith(("gpu", "vram"))
+            sure = not share or self.is_of_gpus(cells, label)
             if CUES["plain_memory"].fullmatch(label.text.strip()):
                 # So it may be in a list of machines, unless it is mostly what their GPUs have.
                 of_host = self.beside_cpus or not label.first
@@ -880,6 +886,10 @@ class Grid:
             known = is_known(mine, reading)
             # "4 MiB L2 cache | per XCD": of a part of it.
             part = reading.field in OF_PARTS and row in self.of_parts
+            # The memory of the machine, the power beside hashes a second, which miners set.
+            heads = " ".join(cell.text for cell in self.header[: column + 1])
+            part |= reading.field == "memory_bytes" and CUES["memory_of_host"].search(label.text) is not None
+            part |= reading.field == "power_w" and CUES["of_mining"].search(heads) is not None
             # Below "Laptop TGP" stand those of other cards than the desktop's.
             part |= CUES["portable"].search(label.text[:NAME]) is not None and not any(
                 "laptop" in gpu_id for gpu_id in owner.gpu_ids

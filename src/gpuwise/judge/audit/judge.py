@@ -420,7 +420,9 @@ def _summed(claims: Sequence[Claim]) -> list[Claim]:
         right = [c.gpu_ids for c in sums.values() if agrees(c)]
         if len({*right}) >= max(LEAST + (times > 0), LEAST * (len(sums) - len(right))):
             for n, c in sums.items():
-                found[n] = c if min(numbers_of(c.values)) > (2 - APART) * _most(c) else found[n]
+                more = min(numbers_of(c.values)) > (2 - APART) * _most(c)
+                # "4x RTX 3090 | 96 GB" says its own count.
+                found[n] = c if more and not agrees(claims[n]) else found[n]
     return found
 
 
@@ -501,6 +503,10 @@ def _is_option(claim: Claim) -> bool:
     if claim.several and claim.block >= GRID and claim.field in (*SUMMED, "power_w"):
         # "5070 Ti + 7900 XT | 36 GB": what they have together.
         return min(numbers_of(claim.values), default=0.0) > _most(claim) > 0
+    if claim.field in ("cuda_cores", "stream_processors", "shading_units"):
+        # Of RDNA 3 each lane issues two operations at once, and is counted as two.
+        double = all((catalog.get(i).architecture or "").startswith("RDNA 3") for i in claim.gpu_ids)
+        return double and states(replace(claim, count=1), 2 * _most(claim))
     if claim.field == "memory_bus_bits":
         # "Llama 3 in 4 bits" is of a model.
         return min(numbers_of(claim.values)) < OF_BUS
@@ -508,7 +514,7 @@ def _is_option(claim: Claim) -> bool:
         # "9-10 GB" is what something takes.
         return True
     consumer = any(catalog.get(i).text("segment") == "consumer" for i in claim.gpu_ids)
-    if claim.field == "memory_bytes" and not claim.total:
+    if claim.field == "memory_bytes":
         sizes = numbers_of(k.value for k in evidence_of(claim))
         ratios = [v / size for v in numbers_of(claim.values) for size in sizes]
         # What a program finds of it or takes ("79.15 GiB", "15114 MB", "46068 MiB" where ECC takes some), and
@@ -517,6 +523,8 @@ def _is_option(claim: Claim) -> bool:
             v > 2**30 and v / 2**20 % WHOLE_MB for v in numbers_of(claim.values)
         )
         finds = bool(odd) and max(ratios, default=2.0) <= 1
+        if claim.total:
+            return finds
         # Some programs count in decimal GB: the 40 GiB of a card are 42.9.
         fraction = re.search(r"\.\d+ ?G", claim.stated) is not None
         finds |= fraction and max(ratios, default=2.0) <= agree.DECIMAL["memory_bytes"]
@@ -544,7 +552,7 @@ def _is_option(claim: Claim) -> bool:
     of_chips = claim.field in OF_SUPERCHIP or claim.field.startswith("peak:")
     if all(i in ("gb200", "gb300") for i in claim.gpu_ids) and of_chips:
         alone = tuple({i for gpu_id in claim.gpu_ids for i in (gpu_id, *agree.twins_of(gpu_id))})
-        halves = numbers_of(k.value for k in evidence_of(replace(claim, gpu_ids=alone)))
+        halves = numbers_of(k.value for k in evidence_of(replace(claim, gpu_ids=alone), fitting=False))
         if any(same(claim, stated, 2 * half) for half in halves for stated in claim.values):
             return True
     if claim.field == "memory_type":
@@ -671,7 +679,10 @@ def _is_other_rate(claim: Claim) -> bool:
             for rate in numbers_of([known.value])
             for times in ((1, 2) if name in narrow else (1,))
         ]
-        return not rates or any(alike(value, rate, APART) for value in values for rate in rates)
+        # Of rates in TOPS the wider formats say nothing.
+        known = {f for f in narrow for i in claim.gpu_ids if evidence.of(i, f"peak:{f}")}
+        silent = "FL" not in claim.stated.upper() and not known
+        return silent or not rates or any(alike(value, rate, APART) for value in values for rate in rates)
     # What a machine of eight does or draws is often printed beside the name of one.
     sums = [8 * _most(claim)] if claim.field.startswith("peak:") else []
     if claim.field == "power_w":

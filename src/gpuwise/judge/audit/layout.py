@@ -405,7 +405,8 @@ def _row(line: Line, columns: Sequence[str]) -> tuple[Cell, ...] | None:
         name = tokens[0].start + sold.start()
         behind = tuple(replace(t, start=t.start + name, end=t.end + name) for t in scan(text[name:]))
     values = [t for t in behind if t.kind in ("value", "name") and t.dimension != "other"]
-    if not values:
+    if not values or any(t.kind == "gpu" for t in behind):
+        # "A10 has 24 GB vs the T4's 16 GB" is a sentence.
         return None
     starts = {column: values[number].start for number, column in _aligned(values, columns)}
     # A bare number without a column ends the cell before it.

@@ -488,15 +488,14 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
 
 
 def _rejoined(rows: Sequence[tuple[Cell, ...]]) -> Iterator[tuple[Cell, ...]]:
-    """The rows of a table, each as wide as its head: one that is short goes on in the next lines where their
-    cells make it whole, as pages are copied."""
+    """The rows of a table: one that is shorter than its head goes on in the next lines where their cells make
+    it whole, as pages are copied."""
     width, at = max(map(len, rows[:1]), default=0), 0
     while at < len(rows):
         ends = [*accumulate(map(len, rows[at:])), width]
         end = at + next(n for n, wide in enumerate(ends, 1) if wide >= width)
         whole = ends[end - at - 1] == width and end <= len(rows)
-        cells = [cell for row in rows[at : end if whole else at + 1] for cell in row]
-        yield (*cells, *(Cell(cells[0].line, "") for _ in range(width - len(cells))))
+        yield tuple(cell for row in rows[at : end if whole else at + 1] for cell in row)
         at = end if whole else at + 1
 
 
