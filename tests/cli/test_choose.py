@@ -179,7 +179,7 @@ def test_what_is_replaced_is_not_kept(gpuwise) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("resnet50", "--work", "2 epochs of ImageNet"), "Taken as asked: 2.56 M images"),
+        (("resnet50", "--work", "2 epochs of ImageNet"), "Taken: 2.56 M images"),
         (
             ("resnet50", "--rent", "--provider", "aws", "--spot"),
             "spot rent: no such price is known that keeps",

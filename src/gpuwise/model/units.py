@@ -234,6 +234,11 @@ def parse_batch(text: str) -> int | None:
     return parse_count(text, "a batch", " or auto")
 
 
+def parse_batches(text: str) -> tuple[int | None, ...]:
+    """`auto` or `1,8,64`; an option of the kind `batches` is read by it."""
+    return tuple(map(parse_batch, parse_list(text) or ("",)))
+
+
 def parse_count(text: str, what: str, other: str = "") -> int:
     """A whole number above 0."""
     if not re.fullmatch(r"\d{1,15}", text.strip(), re.ASCII) or not int(text):

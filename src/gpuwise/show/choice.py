@@ -231,7 +231,7 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
         )
     apart = [gpu for gpu, why in found.rejected.items() if why.code == "unproven"]
     if apart:
-        lines.append(f"cannot rank, known by their data sheets only: {some(apart, _APART)}")
+        lines.append(f"cannot rank, nothing of their architecture was measured: {some(apart, _APART)}")
     if found.rejected:
         # Two GPUs have the same reason where only their names in it differ.
         left = found.rejected.items()

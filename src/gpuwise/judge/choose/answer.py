@@ -86,7 +86,7 @@ def taken_as_asked(need: Need, item: str, *work: str) -> str:
     if need.items and need.period_s:
         amount.append(f"{phrases.rate_of(need.items / need.period_s, item)} in the mean")
     taken = "; ".join(dict.fromkeys((*work, *amount, *limits(need), *need.notes)))
-    return f"Taken as asked: {taken}" if taken else ""
+    return f"Taken: {taken}" if taken else ""
 
 
 def question(need: Need) -> str:
