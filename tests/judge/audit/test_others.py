@@ -178,7 +178,7 @@ def test_a_subject_that_no_name_settles_accuses_nobody(open_: str, plain: str) -
     [
         # The machine's memory in a second column of sizes; a wrong size of the GPUs' own column.
         ("| Queue | GPU | Mem (GB) | CPU per GPU | Mem per GPU (GB) |\n|---|---|---|---|---|\n"
-         "| a | L40S | 48 | 16 | 120 |\n| b | RTX 3090 | 24 | 12 | 60 |\n| c | H100 SXM | 80 | 28 | 230 |", []),
+         "| a | L40S | 48 | 16 | 120 |\n| b | RTX 3090 | 24 | 12 | 60 |\n| c | A30 | 24 | 28 | 230 |", []),
         ("| Queue | GPU | Mem (GB) | CPU per GPU | Mem per GPU (GB) |\n|---|---|---|---|---|\n"
          "| a | L40S | 48 | 16 | 120 |\n| b | RTX 3090 | 42 | 12 | 60 |\n| c | H100 SXM | 80 | 28 | 230 |",
          ["42"]),
@@ -198,7 +198,9 @@ def test_a_subject_that_no_name_settles_accuses_nobody(open_: str, plain: str) -
          "| 2x L40S | 96 GB |\n| 2x RTX A6000 | 96 GB |\n| 2x RTX 3090 Ti | 48 GB |", []),
         ("- A10 has 24 GB vs the T4's 16 GB\n- L4 has 24 GB vs the T4's 16 GB", []),
         ("The RTX 4090 runs at 2235 MHz, and 1313 MHz on the 24 GB of GDDR6X memory, at 450 W.", []),
-        ("The RX 570 XT has 8 GB and 2048 cores. The RX 570 XT has 300 W.", []),
+        # Names on a line each are the heads of columns.
+        ("A100 (Ampere)\n\nH200 (Hopper)\n\nTransistors\n\n54B\n\n80B\n\nPower\n\n400 W\n\n700 W", []),
+        ("The RX570 XT has 2048 cores. The RX 570 XT takes 120 W.", []),
     ],
 )  # fmt: skip
 def test_what_another_part_or_another_count_has(text: str, wrong: list[str]) -> None:

@@ -10,6 +10,7 @@ from copy import copy
 from dataclasses import replace
 from itertools import pairwise, zip_longest
 
+from gpuwise.facts.catalog import mentions
 from gpuwise.judge.audit import evidence, grid, layout, prose
 from gpuwise.judge.audit.cells import NEAR, SUMMED, ability_of, label_of, own_field, readings
 from gpuwise.judge.audit.explain import may_be_of_die
@@ -227,6 +228,9 @@ class _Walk:
             # So is the key of an object that names one of them, or says no more than "specs".
             sheet = (fields and part) or CUES["part_of_sheet"].fullmatch(text)
             found = before if sheet else replace(before, sure=False)
+            # "M5 MacBook Pro" is another product.
+            others = {i for m in mentions(text, loose=True) for i in m.gpu_ids}.difference(before.gpu_ids)
+            found = Subject(text, ()) if others else found
         self.headings[level] = found
         self.recent = None
         pair = layout.side_by_side(text)
@@ -270,7 +274,7 @@ class _Walk:
         above = ""
         parts = list(layout.parts(run, self.scope))
         for part, follows in zip_longest(parts, parts[1:]):
-            labelled = CUES["product_label"].fullmatch(above) is not None
+            titled, labelled = above == self.scope.title, CUES["product_label"].fullmatch(above) is not None
             above = part.text if isinstance(part, Line) else ""
             if labelled and CUES["product_name"].fullmatch(above) and not scan(above):
                 # "GPU" above a name outside the catalog: the lines that follow describe that product.
@@ -309,7 +313,12 @@ class _Walk:
             elif not joins and self.is_title(part):
                 # "gpu: L4" below "gpu_count: 4" is of the same object.
                 count = 1 if part.marked or not CUES["key_of_gpu"].match(part.text) else self.count
+                last = self.headings.get(PLAIN + part.item) if titled else None
                 self.heading(PLAIN + part.item, part.text, part.line)
+                mine = self.headings[PLAIN + part.item]
+                if last and mine and not {*last.gpu_ids} & {*mine.gpu_ids}:
+                    # Names on a line each are the head of columns.
+                    self.headings[PLAIN + part.item] = replace(mine, sure=False)
                 self.count = count
                 # So short a line may still be a sentence: "The T4 supports FP8."
                 yield from self.prose([part])
@@ -424,7 +433,9 @@ class _Walk:
             elif not paragraph[0].item or (self.about is None and subject_of(above[:NEAR]) == found):
                 # What an item speaks of in passing is not what the next one does; nor is it sure which of
                 # several GPUs the next paragraph goes on about.
-                alone = all(set(t.gpu_ids) & set(found.gpu_ids) for t in prose.gpus_of(above))
+                gpus = prose.gpus_of(above)
+                alone = all(set(t.gpu_ids) & set(found.gpu_ids) for t in gpus)
+                alone = alone and (bool(gpus) or scope.about is None or scope.about.sure)
                 self.recent = found if alone else replace(found, sure=False)
         gpus = prose.gpus_of(above) if len(above) <= PAIRS else []
         named = len({gpu.gpu_ids for gpu in gpus}) == 1
