@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 from typing import Any
 
 import pytest
 
+from gpuwise.judge.choose import candidates as priced
+from gpuwise.judge.choose import decide
 from gpuwise.model.gpu import Offer, Source
-from gpuwise.model.judgement import Assumptions, Need
+from gpuwise.model.judgement import Assumptions, Need, Recommendation
 from gpuwise.model.result import Interval, Record
 
 from ...records import made_up
 
 TODAY = date(2026, 11, 21)
 SOURCE = Source(id="made-up", title="made up", kind="third-party", read_on="2026-11-21")
+
+
+def candidates(
+    need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *, today: date
+) -> priced.Candidates:
+    """Of those offers that the need allows."""
+    return priced.candidates(need, speeds, priced.usable(need, offers, today), today=today)
+
+
+def offered(need: Need, offers: Sequence[Offer], today: date) -> dict[str, tuple[int, ...]]:
+    """By those offers that the need allows."""
+    return priced.offered(need, priced.usable(need, offers, today), today)
+
+
+def recommend(
+    need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *, today: date, **more: Any
+) -> Recommendation:
+    """By those offers that the need allows."""
+    return decide.recommend(need, speeds, priced.usable(need, offers, today), today=today, **more)
 
 
 def interval(value: float, factor: float = 1.2) -> Interval:

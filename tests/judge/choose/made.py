@@ -15,13 +15,13 @@ from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose import answer, decide, owning, phrases, verdicts
 from gpuwise.judge.choose.candidates import HOURS_PER_YEAR, PAID, STATED
-from gpuwise.judge.choose.decide import recommend
 from gpuwise.judge.choose.need import USUAL_NOTE, settled
 from gpuwise.judge.choose.speeds import RECOMPUTES
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Recommendation
 from gpuwise.model.result import Interval, Issue
 
 from ...records import made_up
+from .conftest import recommend
 from .wide import LIMITS, PLAIN, TODAY, world
 from .wide import said as told
 

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from gpuwise.judge.choose import candidates, decide, fit, need, speeds
+from gpuwise.judge.choose import candidates as priced
+from gpuwise.judge.choose import decide, fit, need, speeds
 from gpuwise.judge.choose.fit import PERIODS
+
+from .conftest import candidates, recommend
 
 PAGE = (Path(__file__).parents[3] / "docs" / "how-it-chooses.md").read_text()
 
@@ -16,7 +19,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "how-it-chooses.md").read_text()
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        (f"a price is known within {candidates.DRIFT:g}", "a price is known within 0.4"),
+        (f"a price is known within {priced.DRIFT:g}", "a price is known within 0.4"),
         (f"busy {fit.BUSIEST:.0%}", "busy 80%"),
         (f"within {decide.AS_FAST - 1:.0%} of the fastest", "within 10% of the fastest"),
         (f"exp(±{speeds.PUBLISHED_HALF:g})", "exp(±0.5)"),
@@ -28,8 +31,8 @@ def test_what_the_page_states_is_what_the_code_does(value: str, said: str) -> No
 
 
 def test_times_are_of_the_calendar() -> None:
-    assert candidates.HOURS_PER_YEAR == 8766
-    assert candidates.WEEKS_PER_YEAR * 7 == 365.25
+    assert priced.HOURS_PER_YEAR == 8766
+    assert priced.WEEKS_PER_YEAR * 7 == 365.25
     assert {word: seconds for seconds, word in PERIODS.items()} == {
         "hour": 3600, "day": 24 * 3600, "week": 7 * 24 * 3600,
         "month": 365.25 / 12 * 24 * 3600, "year": 365.25 * 24 * 3600,
@@ -50,7 +53,7 @@ def test_supplies_are_of_sizes_that_are_sold() -> None:
 
 def test_small_computers_are_sold_for_three_years(need, speed, today: date) -> None:  # type: ignore[no-untyped-def]
     def offered(day: date) -> bool:
-        them = candidates.candidates(need(form="mobile"), [speed("rtx-4090-laptop", 2.0)], [], today=day)
+        them = candidates(need(form="mobile"), [speed("rtx-4090-laptop", 2.0)], [], today=day)
         return len(them) == 1
 
     # It came out in 2023.
@@ -66,7 +69,7 @@ def test_a_machine_of_just_so_many_is_rented_before_several_smaller_ones(  # typ
 
     def prices(*offers: object) -> list[float]:
         asked = need(mode="infer", gpus=(1, 2), sets=(("rtx-4090", 2),))
-        return [row.price for row in candidates.candidates(asked, speeds_, list(offers), today=today).rows]
+        return [row.price for row in candidates(asked, speeds_, list(offers), today=today).rows]
 
     assert prices(single) == [0.8]
     assert prices(single, double) == [1.0]
@@ -81,5 +84,5 @@ def test_what_is_known_within_more_than_two_to_each_side_has_no_rank(  # type: i
 ) -> None:
     known = [speed("l4", 100.0, factor=factor, origin="predicted"), speed("rtx-3090", 1.0)]
     offers = [offer("l4", 1.0), offer("rtx-3090", 1.0)]
-    found = decide.recommend(need(), known, offers, today=today, item="image")
+    found = recommend(need(), known, offers, today=today, item="image")
     assert ([o.gpu_id for o in found.options] == ["l4", "rtx-3090"]) == ranked

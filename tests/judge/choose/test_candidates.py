@@ -12,10 +12,8 @@ import pytest
 from gpuwise.judge.choose.candidates import (
     DRIFT,
     LEAST_HALF,
-    candidates,
     host_of,
     machines,
-    offered,
     price_half,
     usable,
 )
@@ -23,6 +21,8 @@ from gpuwise.judge.choose.decide import ordered
 from gpuwise.judge.choose.need import need_for
 from gpuwise.judge.choose.speeds import gather
 from gpuwise.model.judgement import Assumptions
+
+from .conftest import candidates, offered
 
 
 def keys(them):

@@ -8,8 +8,10 @@ from datetime import date
 
 import pytest
 
-from gpuwise.judge.choose.candidates import HOURS_PER_YEAR, WEEKS_PER_YEAR, candidates
+from gpuwise.judge.choose.candidates import HOURS_PER_YEAR, WEEKS_PER_YEAR
 from gpuwise.model.judgement import Assumptions
+
+from .conftest import candidates
 
 
 def test_rent_is_price_times_hours_of_work(need, speed, offer, today: date) -> None:

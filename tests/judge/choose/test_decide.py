@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
-from gpuwise.judge.choose.decide import recommend
 from gpuwise.judge.choose.fit import SAID, loosened, why_not
 from gpuwise.judge.choose.need import HOURS_STATED
 from gpuwise.judge.choose.phrases import drawn_w, electricity
@@ -23,6 +22,7 @@ from gpuwise.model.judgement import Assumptions, Need
 from gpuwise.model.result import Interval, Issue, Record
 
 from ...records import made_up
+from .conftest import recommend
 
 TODAY = date(2026, 11, 21)
 GPUS = ("rtx-3090", "rtx-4090", "rtx-a6000", "l40s", "a100-pcie-80gb", "h100-pcie-80gb")

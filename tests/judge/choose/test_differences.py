@@ -9,8 +9,9 @@ import pytest
 
 from gpuwise.errors import InputError
 from gpuwise.judge.choose.answer import differences
-from gpuwise.judge.choose.decide import recommend
 from gpuwise.store.codec import encode_choice, load_choice
+
+from .conftest import recommend
 
 
 def made(need, speed, offers, today: date):

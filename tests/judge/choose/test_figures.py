@@ -10,15 +10,14 @@ from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose.answer import setup
 from gpuwise.judge.choose.ask import read
-from gpuwise.judge.choose.candidates import candidates, host_of, most_egress
-from gpuwise.judge.choose.decide import recommend
+from gpuwise.judge.choose.candidates import host_of, most_egress
 from gpuwise.judge.choose.speeds import REACHED, gather
 from gpuwise.model.judgement import Assumptions
 from gpuwise.model.precision import Precision
 from gpuwise.workloads import registry
 
 from ...records import made_up
-from .conftest import TODAY
+from .conftest import TODAY, candidates, recommend
 
 # Half of the price is lost in a year, three quarters in two; energy costs nothing.
 PLAIN = Assumptions(

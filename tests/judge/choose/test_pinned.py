@@ -17,7 +17,6 @@ import pytest
 from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog
 from gpuwise.facts.published import all_results
-from gpuwise.judge.choose.decide import recommend
 from gpuwise.judge.choose.fit import loosened
 from gpuwise.judge.choose.need import DIFFUSION, check, need_for, need_of, presets, settled
 from gpuwise.judge.choose.speeds import gather
@@ -31,6 +30,7 @@ from ... import inner, varied
 from ...pinned import pinned, texts_of
 from ...records import made_up, predicted
 from . import asked, known, made, told, wide, work
+from .conftest import recommend
 
 HERE = Path(__file__).parent
 TODAY = date(2026, 11, 21)

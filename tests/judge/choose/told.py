@@ -13,13 +13,15 @@ from typing import Any
 
 from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog
-from gpuwise.judge.choose import candidates, decide, fit, owning, phrases, verdicts
+from gpuwise.judge.choose import candidates, fit, owning, phrases, verdicts
 from gpuwise.judge.choose.candidates import machines, price_half
 from gpuwise.judge.choose.need import need_for, presets, settled
 from gpuwise.model.judgement import Bill, Need, Quote, Recommendation
 from gpuwise.predictor.forecast import FITS
 
 from ...records import made_up
+from .conftest import offered as usable_offered
+from .conftest import recommend
 from .known import near
 from .wide import LIMITS, PLAIN, TODAY, row_of, said, world
 
@@ -75,7 +77,7 @@ def _need(**changes: Any) -> Need:
 def asked(numbers: Callable[[str], str], refusal: Callable[[GpuwiseError], str]) -> Iterator[str]:
     """Yes or no, electricity and bills, or how a limit that nothing keeps is loosened."""
     speeds, offers = world()
-    decide_on = partial(decide.recommend, speeds=speeds, offers=offers, today=TODAY, item="image")
+    decide_on = partial(recommend, speeds=speeds, offers=offers, today=TODAY, item="image")
     other: Recommendation | None = None
     for asks, more in product((*ASKS, *LIMITS[:12:3]), BESIDE):
         need = settled(_need(**(asks | more)))
@@ -169,14 +171,14 @@ def costs() -> Iterator[str]:
     names = tuple(gpu.id for gpu in catalog.all_gpus())
     for number in (1, 12, 13):
         need = _need(only=names[:number], gpus=(3, 5))
-        yield f"{number} {sorted(candidates.offered(need, offers, TODAY).items())}"
+        yield f"{number} {sorted(usable_offered(need, offers, TODAY).items())}"
     for day in (TODAY, TODAY.replace(year=2024), TODAY.replace(month=1)):
         yield f"{day} {[gpu for gpu in names[::5] if candidates.is_sold_new(gpu, day)]}"
     for changes in RENTED:
         yield f"## {changes}"
         with suppress(GpuwiseError):
             need = settled(_need(**changes))
-            found = decide.recommend(need, speeds, offers, today=TODAY, item="image")
+            found = recommend(need, speeds, offers, today=TODAY, item="image")
             yield from map(row_of, found.options[:8])
 
 

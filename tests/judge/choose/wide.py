@@ -12,8 +12,7 @@ from typing import Any
 
 from gpuwise.errors import GpuwiseError
 from gpuwise.judge.choose.answer import differences
-from gpuwise.judge.choose.candidates import offered
-from gpuwise.judge.choose.decide import recommend, with_excluded
+from gpuwise.judge.choose.decide import with_excluded
 from gpuwise.judge.choose.fit import loosened
 from gpuwise.judge.choose.need import settled
 from gpuwise.model.gpu import Offer, Source
@@ -21,6 +20,7 @@ from gpuwise.model.judgement import Assumptions, Need, Option, Quote, Recommenda
 from gpuwise.model.result import Interval, Issue, Record
 
 from ...records import made_up
+from .conftest import offered, recommend
 
 TODAY = date(2026, 11, 21)
 SHEET = Source(id="made-up", title="made up", kind="third-party", read_on="2026-11-21")

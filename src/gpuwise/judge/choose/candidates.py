@@ -215,14 +215,14 @@ def _is_sold_so(offer: Offer) -> bool:
 
 
 def offered(need: Need, offers: Sequence[Offer], today: date) -> dict[str, tuple[int, ...]]:
-    """Each GPU that has a usable offer, or is there already, with the numbers in which it comes; and one of
-    it, which the speed of several is compared with."""
+    """Each GPU that one of the usable `offers` is of, or that is there already, with the numbers in which it
+    comes; and one of it, which the speed of several is compared with."""
     found: dict[str, set[int]] = defaultdict(lambda: {1})
     for gpu, number in Counter(need.have).items():
         found[gpu].update(range(1, number + 1))
     for gpu in _computers(need, today):
         found[gpu].add(1)
-    for offer in usable(need, offers, today):
+    for offer in offers:
         counts = {count for count, _ in machines(need, offer)}
         for gpu in offer.gpu_ids if counts else ():
             found[gpu] |= counts
@@ -266,17 +266,16 @@ def machines(need: Need, offer: Offer) -> Iterator[tuple[int, int]]:
 
 
 def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *, today: date) -> Candidates:
-    """All combinations that have a speed and a price, in the order of the speeds; limits come later."""
+    """All combinations that have a speed and one of the usable `offers`; limits come later."""
     known = {(speed.gpu_id, speed.gpus): speed for speed in speeds if speed.throughput is not None}
-    able = usable(need, offers, today)
-    rows = list(_offers(need, known, able, today))
+    rows = list(_offers(need, known, offers, today))
     # What is there works as a whole: half of it costs no less.
     for gpu, number in Counter(need.have).items():
         counts = (n for n in range(number, 0, -1) if (gpu, n) in known)
         if count := next(counts, 0):
             rows.append(Row(gpu, count, "have", 0.0, 0.0, False, known[gpu, count], None))
     priced = {row.gpu for row in rows if row.way != "have" or row.gpu not in dict(need.sets)}
-    bought = sorted((o for o in able if not o.per_hour and o.count == 1), key=lambda o: o.seen_on)
+    bought = sorted((o for o in offers if not o.per_hour and o.count == 1), key=lambda o: o.seen_on)
     last = {o.gpu_ids[0]: o for o in bought if len(o.gpu_ids) == 1}
     # A GPU that was named, and a third beside two, is answered for; its price is not known, or too old.
     numbers = [n for n in TOGETHER if need.gpus[0] <= n <= need.gpus[1]] or [need.gpus[0]]

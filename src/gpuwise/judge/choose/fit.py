@@ -31,6 +31,7 @@ from gpuwise.judge.choose.candidates import (
     hosts_of,
     hours_a_month,
     names_of,
+    usable,
 )
 from gpuwise.judge.choose.need import (
     COMPUTERS,
@@ -768,7 +769,7 @@ def use(name: str, need: Need, own: Record, offers: Sequence[Offer], today: date
                 preset=name, title=preset.title, verdict=verdict, reason=lacks, item=item, no_speed=reason
             )
         return Use(preset=name, title=preset.title, verdict=verdict, reason=reason, item=item)
-    them = candidates(need, [own], offers, today=today)
+    them = candidates(need, [own], usable(need, offers, today), today=today)
     works = ", ".join(part for part, _ in need.workloads)
     # What is bound by memory runs in any format of 16 bits; on Volta and older that is FP16.
     in_16 = "fp16" * (own.question.precision == Precision.BF16 and spec.text("matrix_bf16") == "False")
