@@ -285,7 +285,8 @@ def _of_fit(claim: Claim, sizes: list[float], formats: list[float]) -> Finding:
     text = " | ".join(claim.context)
     rooms = [claim.count * (catalog.get(i).number("memory_bytes") or 0.0) for i in claim.gpu_ids]
     # "Fits in 24 GB" may be said of other cards.
-    said = [2**30 * float(n) for n in re.findall(r"(\d+) ?GB", f"{claim.context[0]} {claim.stated}")]
+    named = f"{claim.context[0]} {claim.stated}"
+    said = [2**30 * float(n) for n in re.findall(r"(?<!\d)(\d{1,4}) ?GB", named)]
     other = not all(any(alike(one, room, ROUNDED) for room in rooms) for one in said)
     known = formats != [0.0] and not (other or CUES["shared"].search(text))
     least, most = min(sizes) * min(formats), max(sizes) * max(formats)
