@@ -268,8 +268,8 @@ def is_linked(spec: GpuSpec, count: int) -> bool:
 
 
 def is_staged(spec: GpuSpec) -> bool:
-    """Whether PCIe carries exchanges through host memory: of consumer cards unless a source says that theirs
-    go from card to card, for the drivers of most bar it."""
+    """Whether PCIe carries exchanges through host memory: of consumer cards unless a source states
+    peer-to-peer access, which most of their drivers disable."""
     stated = spec.text("pcie_peer_to_peer")
     return stated == "no" or (stated != "yes" and spec.text("segment") == "consumer")
 

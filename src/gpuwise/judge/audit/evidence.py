@@ -160,7 +160,7 @@ def _computed_from(spec: GpuSpec, field: str) -> Iterator[Evidence]:
     """What no source states and a product gives, as sure as its last factor: cores of the units of a chip, a
     rate of its clock; or units of an Arc, each of which has one for ray tracing, and their XMX engines and
     texture units (Intel, Xe-HPG and Xe2 architecture)."""
-    found = [(*d.inputs[-1], d.derived) for d in catalog.derive(spec) if d.field == field]
+    found = [(*d.inputs[-1], d.derived) for d in _derived(spec.id) if d.field == field]
     if field == "core_hz":
         # Texts call either clock that of the core.
         found = [(name, 1.0, 1.0) for name in ("base_hz", "boost_hz")]
@@ -228,11 +228,17 @@ def _is_computed(spec: GpuSpec, field: str, fact: Fact | Peak) -> bool:
 
 
 @cache
+def _derived(gpu_id: str) -> tuple[catalog.Derived, ...]:
+    """What follows from other facts of a GPU; asked for by each field that no source states."""
+    return tuple(catalog.derive(catalog.get(gpu_id)))
+
+
+@cache
 def _computed() -> frozenset[tuple[str, str]]:
     return frozenset(
         (spec.id, field)
         for spec in catalog.all_gpus()
-        for derived in catalog.derive(spec)
+        for derived in _derived(spec.id)
         if derived.agrees
         for field in (derived.field, *(name for name, _ in derived.inputs))
     )
@@ -288,7 +294,7 @@ def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:
         yield from (one(peak, 2 * peak.flop_per_s, "sparse") for peak in dense)
     # Databases compute them by ratios that vendors do not state: only where a text speaks of vectors.
     yield from (one(peak, peak.flop_per_s, "vector") for peak in aside)
-    for derived in catalog.derive(spec):
+    for derived in _derived(spec.id):
         # A derived rate of twice the stated one is of a product that its vendor limits to half.
         limited = derived.stated is not None and alike(derived.derived, 2 * derived.stated, CLOSE)
         if dense and not limited and derived.field.startswith(tuple(f"peak:{name}:" for name in names)):

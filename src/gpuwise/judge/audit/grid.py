@@ -276,6 +276,11 @@ def _is_of_one(names: Iterable[str]) -> bool:
     return bool(set.intersection(*ids))
 
 
+def _is_of_system(text: str) -> bool:
+    """Whether a title, a label or a cell speaks of a machine, a total or several GPUs."""
+    return any(CUES[cue].search(text) for cue in ("machine", "total", "times_gpus"))
+
+
 def _stacked(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...]:
     """Tables that stand side by side, "GPU | VRAM | | GPU | VRAM", one below the other."""
     heads = [cell.text.strip().casefold() for cell in rows[0]] if rows else []
@@ -334,11 +339,13 @@ class Grid:
 
     def __post_init__(self) -> None:
         self.rows = _straight(_stacked(self.rows))
-        stated = [[any(t.kind in ("value", "name") for t in scan(c.text)) for c in row] for row in self.rows]
-        between = 2 * stated.count([True, False, True]) > len(stated)
-        if between and len(self.scope.pair) == 2 and all(len(row) == 3 for row in stated):
-            # "8 GB | Memory | 12 GB": the labels stand between the values of two GPUs.
-            self.rows = tuple((label, a, b) for a, label, b in self.rows)
+        if len(self.scope.pair) == 2 and all(len(row) == 3 for row in self.rows):
+            told = (
+                [any(t.kind in ("value", "name") for t in scan(c.text)) for c in row] for row in self.rows
+            )
+            if 2 * sum(cells == [True, False, True] for cells in told) > len(self.rows):
+                # "8 GB | Memory | 12 GB": the labels stand between the values of two GPUs.
+                self.rows = tuple((label, a, b) for a, label, b in self.rows)
         # Below "GPU" and along the top "4090" is a card.
         corner = self.rows[0][0].text if self.rows and self.rows[0] else "-"
         self.named = product = CUES["product_label"].fullmatch(corner) is not None
@@ -402,8 +409,11 @@ class Grid:
         )
         # "FP16 TFLOPS" and "FP16 TFLOPS*": where both are given the mark is that of sparsity.
         titles = {cell.text for cell in (*self.header, *(row[0] for row in self.rows if row))}
-        both = [(t, sign) for t in titles for sign in "*\u2020\u2021" if sign in t]
-        self.stars = tuple({sign: sign for t, sign in both if t.replace(sign, "") in titles})
+        self.stars = tuple(
+            sign
+            for sign in "*\u2020\u2021"
+            if any(sign in t and t.replace(sign, "") in titles for t in titles)
+        )
         tensor = (label_of(t) for t in titles if CUES["on_tensor"].search(t[:NAME]))
         self.on_tensor_cores = frozenset((la.fields[0], la.sparse) for la in tensor if len(la.fields) == 1)
         self.speed = any("throughput" in label_of(text).fields for text in around[:2])
@@ -508,6 +518,8 @@ class Grid:
         standing = {at for at, n in count.items() if n > LEAST and right[at] >= FIRM * n}
         # "2x186 GB" makes the row one of a pair of GPUs; the rest may be of both together.
         doubled = {(p.row, p.owner.text) for p in best if p.reading.token.count > 1 == p.owner.count}
+        systems = {n for n, cells in enumerate(self.rows) if any(_is_of_system(c.text) for c in cells)}
+        headed = _is_of_system(self.scope.title) or _is_of_system(self.scope.above)
         for placed in best:
             owner, row = placed.owner, placed.row
             if placed.reading.token.count == owner.count > 1:
@@ -544,8 +556,7 @@ class Grid:
                 # A label that speaks of a total says what it is, where the GPUs are counted.
                 said = total and CUES["total"].search(placed.label) is not None
                 claim = replace(claim, total=total, sure=claim.sure or (said and sure))
-            beside = (self.scope.title, self.scope.above, placed.label, *(c.text for c in self.rows[row]))
-            if any(CUES[cue].search(t) for cue in ("machine", "total", "times_gpus") for t in beside):
+            if headed or row in systems or _is_of_system(placed.label):
                 claim = replace(claim, doubt="of a system")
             if claim.field in IN_CONTEXT:
                 above = " | ".join((self.scope.title, self.scope.above, self.scope.section))
@@ -692,7 +703,7 @@ class Grid:
             first = texts[0] if texts and 0 not in columns else next((t for t in texts if t.strip()), "")
             # A row of one text, alone or in every cell, is the title of those below.
             if sum(bool(text.strip()) for text in texts) == 1 or len(set(texts)) == 1 < len(row):
-                # What states a value is a row whose cells nobody can tell apart.
+                # A line that states a value is a row whose cells cannot be told apart.
                 section = first if all(t.kind != "value" for t in scan(first)) else ""
                 continue
             # "Memory | Bus | 384": the last of several labels says what it is, alone or with the first.
@@ -887,9 +898,10 @@ class Grid:
             # "4 MiB L2 cache | per XCD": of a part of it.
             part = reading.field in OF_PARTS and row in self.of_parts
             # The memory of the machine, the power beside hashes a second, which miners set.
-            heads = " ".join(cell.text for cell in self.header[: column + 1])
             part |= reading.field == "memory_bytes" and CUES["memory_of_host"].search(label.text) is not None
-            part |= reading.field == "power_w" and CUES["of_mining"].search(heads) is not None
+            if reading.field == "power_w":
+                heads = " ".join(cell.text for cell in self.header[: column + 1])
+                part |= CUES["of_mining"].search(heads) is not None
             # Below "Laptop TGP" stand those of other cards than the desktop's.
             part |= CUES["portable"].search(label.text[:NAME]) is not None and not any(
                 "laptop" in gpu_id for gpu_id in owner.gpu_ids

@@ -672,7 +672,7 @@ def loosened(
                 good.append(tuple(way._replace(gpus=found) for way in tried.values()))
                 break
     advice = [start for start in data["ways"] if "" in {way.limit for way in start}]
-    most = FAR * (need.budget_usd or inf)  # So much more money nobody has who stated the other
+    most = FAR * (need.budget_usd or inf)  # A user who stated this budget does not have so much more
     near = [e for e in good if all((way.changes.get("budget_usd", 1.0) or inf) <= most for way in e)]
     good = near or good[:1]
     pairs = [{way[:2] for way in each} for each in good]
@@ -772,7 +772,7 @@ def use(name: str, need: Need, own: Record, offers: Sequence[Offer], today: date
     them = candidates(need, [own], usable(need, offers, today), today=today)
     works = ", ".join(part for part, _ in need.workloads)
     # What is bound by memory runs in any format of 16 bits; on Volta and older that is FP16.
-    in_16 = "fp16" * (own.question.precision == Precision.BF16 and spec.text("matrix_bf16") == "False")
+    in_16 = "fp16" * (own.question.precision == Precision.BF16 and spec.supports("bf16") is False)
     return Use(
         preset=name, title=preset.title, verdict=verdict, reason=lacks, item=item,
         example=f"{works} {need.mode} {in_16 or own.question.precision or need.precision}",

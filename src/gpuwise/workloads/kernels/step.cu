@@ -506,8 +506,8 @@ __device__ __forceinline__ void product(const Phase& p, Ring& ring, int index) {
     u32 slot = (ring.tiles + tile) % TILES, turn = (ring.tiles + tile) / TILES & 1;
     const Input input = {shared_at(memory) + (u32)p.input_at, p.early ? 2 * NARROW : index % 2 * NARROW};
     Weights<KIND> weights = {};  // defined for all teams, or the compiler keeps its registers through all phases
-    // A barrier's parity tells two uses in succession of a stage apart. The next stage is at most 7 after the team's last
-    // one if that was of the phase before; else it can be waited for once all workers have left that phase.
+    // A barrier's parity distinguishes only two consecutive uses of a stage. The next stage is at most 7 after the
+    // team's last one if that was of the phase before; else it is waited for once all workers have left that phase.
     if (index && !block.phases[(index - 1) % 4].for_all_teams()) sync_workers();
     if (tile < tiles) weights.load(ring);
     // Narrow inputs are double-buffered: all warps have left the phase before the last, which used this buffer.
