@@ -93,6 +93,20 @@ def test_what_is_paced_is_measured_as_paced(
     assert len(set(prompts)) == len(prompts)
 
 
+@pytest.mark.parametrize(("time_s", "window_s"), [(0.1, 0.8), (0.7, 0.8), (1.0, 1.0)])
+def test_a_window_is_no_shorter_than_two_requests(
+    gpuwise: Call, server: Callable[..., tuple[str, Fake]], slowness: float, time_s: float, window_s: float
+) -> None:
+    url, _ = server(first_s=0.1, token_s=0.02)
+    levels = ("--prompt", "64", "--answer", "16", "--concurrency", "4", "--time", f"{time_s}s")
+    assert gpuwise("bench", "--endpoint", url, *levels)[0] == 0
+    (m,) = measured()
+    assert m.serving is not None
+    # Four that go in step begin twice in it, and never all outside.
+    assert 4 <= m.serving.requests <= 16
+    assert m.serving.window_s == pytest.approx(window_s, rel=0.1 * slowness)
+
+
 def test_it_is_shown_compared_and_reported_as_every_result(
     gpuwise: Call, server: Callable[..., tuple[str, Fake]], tmp_path: Path
 ) -> None:

@@ -155,7 +155,8 @@ async def at_once(
     """Closed loop: so many requests at any time, each followed by the next.
 
     The window opens when as many requests have ended as run at once, so that they have spread out, and the
-    load goes on until the last counted request has ended.
+    load goes on until the last counted request has ended. It is `time_s` long, but no shorter than two
+    requests: those that go in step would all begin before it and end after it.
     """
     seen = Observed()
     requests = traffic.requests(part)
@@ -168,7 +169,7 @@ async def at_once(
         while True:
             prompt, tokens = next(requests)
             begun_s = time.monotonic()
-            counts = opened.is_set() and begun_s < seen.began_s + time_s
+            counts = opened.is_set() and begun_s < seen.ended_s
             counting += counts
             timing = await client.ask(prompt, tokens, begun_s)
             counting -= counts
@@ -177,6 +178,8 @@ async def at_once(
                 seen.counted.append(timing)
             elif not opened.is_set() and (len(seen.every) >= concurrency or timing.ended_s > warm_until_s):
                 seen.began_s = time.monotonic()
+                took_s = 0.0 if timing.failure else timing.ended_s - begun_s
+                seen.ended_s = seen.began_s + max(time_s, 2 * took_s)
                 opened.set()
             if timing.failure:
                 await asyncio.sleep(pause_s)
@@ -187,8 +190,7 @@ async def at_once(
         tell("warm-up")
         await opened.wait()
         tell("measuring")
-        await asyncio.sleep(time_s)
-        seen.ended_s = time.monotonic()
+        await asyncio.sleep(seen.ended_s - time.monotonic())
         tell("waiting for the last answers")
         while counting:
             await asyncio.sleep(0.01)
