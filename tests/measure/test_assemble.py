@@ -10,6 +10,7 @@ from gpuwise import workloads
 from gpuwise.facts import catalog
 from gpuwise.measure import events
 from gpuwise.measure.assemble import Limits, MeasurementBuilder, assemble
+from gpuwise.model.precision import Precision
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import BatchTrial, Compilation, Measurement, Window
 
@@ -68,6 +69,15 @@ def test_the_nearer_limit_is_named() -> None:
     near_memory = made(WHOLE, limits=Limits(flop_per_s={"bf16": 797e12}, bytes_per_s=2e12))
     assert near_memory.limit == "memory"
     assert made(WHOLE, limits=Limits(flop_per_s={"fp32": 1e12})).limit_share is None
+
+
+def test_weights_of_4_bits_are_held_against_products_in_16() -> None:
+    limits = Limits(flop_per_s={"bf16": 797e12}, bytes_per_s=4.24e12)
+    config = replace(CONFIG, workload="llama-3.1-8b-prefill", mode="infer", precision=Precision.INT4)
+    m = made(WHOLE, config, limits=limits)
+    assert m.limit == "compute"
+    assert m.limit_share == pytest.approx(739.28e9 * (64 / 0.11) / 797e12, rel=1e-3)
+    assert m.mfu == pytest.approx(739.28e9 * (64 / 0.11) / 989.5e12, rel=1e-3)
 
 
 def test_a_child_that_died_leaves_its_windows() -> None:

@@ -27,6 +27,14 @@ def test_limits_come_first_one_product_a_precision_and_one_copy() -> None:
     assert all(c.mode == "limit" and c.time_s <= 2 for c in plan[:3])
 
 
+@pytest.mark.parametrize(
+    ("asked", "limits"), [("int4", ["bf16"]), ("int4,bf16,int8", ["bf16"]), ("fp8", ["fp8"])]
+)
+def test_weights_of_4_bits_ask_for_the_limit_of_16(asked: str, limits: list[str]) -> None:
+    plan = configs(request(workloads=("llama-3.1-8b-decode",), modes=("infer",), precisions=asked.split(",")))
+    assert [c.precision for c in plan if c.workload == "matmul"] == limits
+
+
 def test_every_combination_once() -> None:
     models = [c for c in configs(request()) if c.mode != "limit"]
     assert len(models) == len({c.key for c in models}) == 2 * 2 * 2 * 2

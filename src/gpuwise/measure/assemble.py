@@ -253,11 +253,14 @@ def _against_limits(m: Measurement, gpu: GpuSpec | None, limits: Limits) -> Meas
     if m.throughput is None:
         return m
     speed, flop = m.throughput.value / m.config.gpus, m.flop_per_item or 0.0
-    peak = gpu.peak(m.config.precision) if gpu is not None else None
+    # Weights that alone are narrow are widened to 16 bits and multiplied in these.
+    formats = [p for p in (m.config.precision, m.config.precision.base) if p is not None]
+    peak = next(filter(None, map(gpu.peak, formats)), None) if gpu is not None else None
     m = replace(m, mfu=flop * speed / peak.flop_per_s if peak and flop else None)
     if m.config.mode == "limit":
         return m
-    compute, memory = limits.flop_per_s.get(m.config.precision), limits.bytes_per_s
+    compute = next((limits.flop_per_s[p] for p in formats if p in limits.flop_per_s), None)
+    memory = limits.bytes_per_s
     shares = {
         "compute": flop * speed / compute if compute else 0.0,
         "memory": m.bytes_per_item * speed / memory if memory and m.bytes_per_item else 0.0,
