@@ -8,6 +8,7 @@ import pytest
 
 from gpuwise.errors import InputError, MachineError
 from gpuwise.measure.request import Request, check_able, configs, expected_phases, fitted, schedule, suite
+from gpuwise.model.precision import Precision
 from gpuwise.model.question import RunConfig
 
 from .requests import request
@@ -31,7 +32,13 @@ def test_limits_come_first_one_product_a_precision_and_one_copy() -> None:
     ("asked", "limits"), [("int4", ["bf16"]), ("int4,bf16,int8", ["bf16"]), ("fp8", ["fp8"])]
 )
 def test_weights_of_4_bits_ask_for_the_limit_of_16(asked: str, limits: list[str]) -> None:
-    plan = configs(request(workloads=("llama-3.1-8b-decode",), modes=("infer",), precisions=asked.split(",")))
+    plan = configs(
+        request(
+            workloads=("llama-3.1-8b-decode",),
+            modes=("infer",),
+            precisions=tuple(map(Precision, asked.split(","))),
+        )
+    )
     assert [c.precision for c in plan if c.workload == "matmul"] == limits
 
 
