@@ -32,13 +32,9 @@ def test_limits_come_first_one_product_a_precision_and_one_copy() -> None:
     ("asked", "limits"), [("int4", ["bf16"]), ("int4,bf16,int8", ["bf16"]), ("fp8", ["fp8"])]
 )
 def test_weights_of_4_bits_ask_for_the_limit_of_16(asked: str, limits: list[str]) -> None:
-    plan = configs(
-        request(
-            workloads=("llama-3.1-8b-decode",),
-            modes=("infer",),
-            precisions=tuple(map(Precision, asked.split(","))),
-        )
-    )
+    formats = tuple(map(Precision, asked.split(",")))
+    names = ("llama-3.1-8b-decode",)
+    plan = configs(request(workloads=names, modes=("infer",), precisions=formats, recipe="tuned"))
     assert [c.precision for c in plan if c.workload == "matmul"] == limits
 
 

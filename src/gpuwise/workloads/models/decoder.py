@@ -190,7 +190,7 @@ class CausalAttention(Part):
     def fill(self, cache: Layer, key: Tensor, value: Tensor) -> None:
         """Keep what the cache has rows for: token t in row t modulo their number."""
         rows, length = cache[0].shape[2], key.shape[2]
-        # By rows, since a compiler puts whole copies off to the end of the step, and keeps what they copy, the
+        # By rows: a compiler puts whole copies off to the end of the step, and keeps what they copy, the
         # projections of all layers, until then (13 GB of 8 B at 32,768 tokens in int4).
         places = torch.arange(length - rows, length, device=key.device) % rows
         for kept, new in zip(cache, (key, value), strict=True):
