@@ -102,6 +102,14 @@ def test_every_verb_has_help_and_is_in_the_changelog(verb: str, tmp_path: Path) 
     assert verb in (ROOT / "CHANGELOG.md").read_text()
 
 
+def test_paths_of_the_repository_are_there() -> None:
+    for page in (ROOT / "docs").rglob("*.md"):
+        for path in re.findall(
+            r"`((?:src/gpuwise|tests|tools|evaluation)/[\w/.-]*)`", page.read_text(encoding="utf-8")
+        ):
+            assert (ROOT / path).exists(), f"{page.name}: {path}"
+
+
 def test_links_lead_somewhere() -> None:
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):

@@ -33,7 +33,7 @@ def test_the_script_and_slurms_answer_as_a_document(gpuwise: Call, monkeypatch: 
     script = gpuwise("launch", "slurm", "--dry-run", "--", "resnet50")[1]
     document = json.loads(gpuwise("launch", "slurm", "--dry-run", "--json", "--", "resnet50")[1])
     assert document == {"script": script, "answer": None}
-    monkeypatch.setattr("gpuwise.measure.cluster.submit", lambda text: "Submitted batch job 17")
+    monkeypatch.setattr("gpuwise.measure.cluster.submit", lambda text, wait: ("17", Pretended()))
     printed = gpuwise("launch", "slurm", "--json", "--", "resnet50")[1]
     check("launch", printed)
     document = json.loads(printed)
@@ -59,11 +59,12 @@ def test_a_job_is_waited_for_and_its_code_is_the_command_s(
 ) -> None:
     asked: list[str] = []
 
-    def follow(text: str) -> tuple[str, Pretended]:
+    def submit(text: str, *, wait: bool) -> tuple[str, Pretended]:
+        assert wait
         asked.append(text)
         return "17", Pretended()
 
-    monkeypatch.setattr("gpuwise.measure.cluster.follow", follow)
+    monkeypatch.setattr("gpuwise.measure.cluster.submit", submit)
     (tmp_path / "gpuwise-17.json").write_text("{}")
     words = (
         "launch",
@@ -98,7 +99,7 @@ def test_who_stops_waiting_hears_how_to_end_the_job(gpuwise: Call, monkeypatch: 
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Pretended, "wait", interrupted)
-    monkeypatch.setattr("gpuwise.measure.cluster.follow", lambda text: ("17", Pretended()))
+    monkeypatch.setattr("gpuwise.measure.cluster.submit", lambda text, wait: ("17", Pretended()))
     code, _, err = gpuwise("launch", "slurm", "--wait", "--", "resnet50")
     assert code == 130
     assert "job 17 goes on without you; scancel 17 ends it" in err

@@ -30,6 +30,7 @@ def shown() -> dict[str, str]:
         gpuwise.find_gpu("rtx-a5000"),
         predicted(gpu_id="rtx-a5000", config=CONFIG, item="image", refusal="not known"),
         records_of([one, other]),
+        gpuwise.choose("resnet50").value,
     )
     return {type(value).__name__: value._repr_html_() for value in values}
 

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from gpuwise import store
 from gpuwise.errors import InputError
 from gpuwise.model.result import SCHEMA, Interval, Measurement, Result, Window
-from gpuwise.store import codec
 
 GOLDEN = Path(__file__).with_name("golden") / "result-1.json"
 
@@ -296,22 +295,3 @@ def test_as_many_digits_in_a_text_do_no_harm(example: Result, before: str) -> No
     said = replace(example.measurements[1], error=f"{before}{'9' * 400}{before}")
     example = replace(example, measurements=(example.measurements[0], said))
     assert store.decode(store.encode(example), "x.json") == example
-
-
-def test_equal_times_of_a_large_file_are_one_object(example: Result, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Row by row the same is read, and the same place of a fault is named."""
-    data = store.encode(example)
-    wrong = data.replace(b'"workload_version": 1', b'"workload_version": "x"', 1)
-    whole = store.decode(data, "x")
-    with pytest.raises(InputError) as told:
-        store.decode(wrong, "x")
-    monkeypatch.setattr(codec, "LARGE", len(data) - 1)
-    rows = store.decode(data, "x")
-    assert rows == whole
-    with pytest.raises(InputError, match=re.escape(str(told.value))):
-        store.decode(wrong, "x")
-    objects = [
-        {id(step) for m in each.measurements for window in m.windows for step in window.step_s}
-        for each in (whole, rows)
-    ]
-    assert (len(objects[0]), len(objects[1])) == (6, 4)

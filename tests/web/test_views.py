@@ -382,10 +382,11 @@ def test_a_choice_begins_with_its_answer_and_a_picture(client: TestClient) -> No
 
 def test_what_owning_rests_on_is_part_of_the_form(client: TestClient) -> None:
     asked = "/choose.json?workload=bert-large&acquire=own"
-    usual, bare = (client.get(f"{asked}{more}").json()["options"][0] for more in ("", "&host=0&hours=100"))
+    own = "&host=0&hours-per-week=100"
+    usual, bare = (client.get(f"{asked}{more}").json()["options"][0] for more in ("", own))
     assert (usual["host_usd"], bare["host_usd"]) == (900, 0)
     assert bare["per_hour_usd"] < usual["per_hour_usd"]
-    assert "168 hours" in client.get("/choose?workload=bert-large&hours=500").text
+    assert "168 hours" in client.get("/choose?workload=bert-large&hours-per-week=500").text
 
 
 def test_the_form_takes_questions_and_what_the_command_line_takes(client: TestClient) -> None:

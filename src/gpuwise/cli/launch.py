@@ -41,12 +41,15 @@ def slurm(sbatch: tuple[str, ...], dry_run: bool, wait: bool, as_json: bool, **o
     if wait and dry_run:
         raise InputError("--dry-run submits nothing to wait for", hint="leave one of them out")
     text = cluster.script(job, sbatch)
-    if not wait:
-        answer = None if dry_run else cluster.submit(text)
-        document = {"script": text, "answer": answer}
-        printer.out(printer.json_text(document) if as_json else answer or text.rstrip("\n"))
+    if dry_run:
+        printer.out(printer.json_text({"script": text, "answer": None}) if as_json else text.rstrip("\n"))
         return
-    number, process = cluster.follow(text)
+    number, process = cluster.submit(text, wait=wait)
+    if not wait:
+        with process:  # closes its pipes
+            answer = f"Submitted batch job {number}"  # as sbatch says it
+        printer.out(printer.json_text({"script": text, "answer": answer}) if as_json else answer)
+        return
     log = f"{job.folder}/{job.name}-{number}.log"
     printer.talk(f"job {number} is submitted; its log: {log}")
     try:

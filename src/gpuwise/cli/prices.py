@@ -45,8 +45,10 @@ def command(ctx: click.Context, /, what: tuple[str, ...], to: printer.Output, **
         from gpuwise.facts.prices.fetch import update  # the one place that uses the network
 
         done = update(day)
-        lines = [printer.json_text(show.update_document(done))] if to.as_json else show.update_lines(done)
-        printer.out("\n".join(lines))
+        if to.as_json:
+            printer.out(printer.json_text(show.update_document(done)))
+        else:
+            printer.out("\n".join(show.update_lines(done)))
         return
     if options["over_time"]:
         to.answer(rents_over_time(" ".join(what)))
@@ -66,18 +68,10 @@ def command(ctx: click.Context, /, what: tuple[str, ...], to: printer.Output, **
     if unknown := kinds.difference(KINDS):
         raise InputError(f"unknown kind {min(unknown)!r}", hint=f"known: {', '.join(KINDS)}")
     limit = None
-    if text := options["limit"]:  # `$3/h` of rent, `$3000` to buy
-        plain = re.fullmatch(r"([\d.,]+)\s*(/.*)?", text)
-        number = plain[1] if plain else 2
-        example = f"'${number}/h' for rent or '$2000' for a purchase"
-        amount, per = parse_usd(f"${text}" if plain else text, {}, example=example)
-        if plain and not plain[2] and not options["buy"] and (amount < MOST_RENT or kinds & {*RENTS}):
-            per = "hour"
-        if per == "kwh":
-            hint = "write $2/h for rent or $2000 for a purchase"
-            raise InputError(f"{text!r} is a price of energy", hint=hint)
-        below = watched and "=" not in watched
-        limit = Limit(amount=nextafter(amount, 0) if below else amount, per_hour=per == "hour")
+    if options["limit"]:
+        limit = _limit(options["limit"], rents=not options["buy"], rents_only=not kinds.isdisjoint(RENTS))
+        if watched and "=" not in watched:  # below the price, not at it
+            limit = replace(limit, amount=nextafter(limit.amount, 0))
     as_typed = ("count", "region", "newer_than", "files", "order", "every_sight")
     request = PricesRequest(
         gpu=" ".join(what),
@@ -125,6 +119,19 @@ def command(ctx: click.Context, /, what: tuple[str, ...], to: printer.Output, **
     before = filter(None, (met, *table.before, _mixed(request)))
     table = replace(table, before=tuple(before), notes=(*hints, *table.notes))
     to.table(table, answer.to_data, fit=True)
+
+
+def _limit(text: str, *, rents: bool, rents_only: bool) -> Limit:
+    """`$3/h` of rent, `$3000` to buy; a number alone is what it can be. Raises InputError for other text."""
+    plain = re.fullmatch(r"([\d.,]+)\s*(/.*)?", text)
+    example = f"'${plain[1] if plain else 2}/h' for rent or '$2000' for a purchase"
+    amount, per = parse_usd(f"${text}" if plain else text, {}, example=example)
+    if plain and not plain[2] and rents and (amount < MOST_RENT or rents_only):
+        per = "hour"
+    if per == "kwh":
+        hint = "write $2/h for rent or $2000 for a purchase"
+        raise InputError(f"{text!r} is a price of energy", hint=hint)
+    return Limit(amount=amount, per_hour=per == "hour")
 
 
 def _mixed(request: PricesRequest) -> str:

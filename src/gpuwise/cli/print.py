@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 from gpuwise.errors import InputError, MachineError, NoDataError
 from gpuwise.model.units import visible
-from gpuwise.show.table import Table, comma_separated, lines, markdown, parquet
 
 if TYPE_CHECKING:
     from gpuwise.model.gpu import GpuSpec
     from gpuwise.show.charts import Drawing
     from gpuwise.show.page import Page
-    from gpuwise.show.table import Answer
+    from gpuwise.show.table import Answer, Table
 
 # Characters of a line in a file or pipe, where only prose wraps.
 NO_TERMINAL = 400
@@ -102,12 +101,14 @@ def table(content: Table, most: int = NO_TERMINAL, *, fold: bool = True, fit: bo
     """A table for a person; where a terminal is too narrow, the columns without room stand below each row,
     and with `fold` what all rows say above them; with `fit` in a pipe, too, whose width is stated. Lines are
     `most` characters long at most; how many there were is given back."""
+    from gpuwise.show.table import lines  # help needs none
+
     terminal = sys.stdout.isatty()
     width = min(columns() or most, most) if terminal or fit else most
     styled = terminal and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
-    def style(code: int, lines: Iterable[str]) -> list[str]:
-        return [f"\x1b[{code}m{line}\x1b[0m" if styled and line else line for line in lines]
+    def style(code: int, plain: Iterable[str]) -> list[str]:
+        return [f"\x1b[{code}m{line}\x1b[0m" if styled and line else line for line in plain]
 
     room = width if terminal or width < NO_TERMINAL else None
     made = lines(content, room, width if terminal else most, fold=fold, style=style)
@@ -141,6 +142,8 @@ class Output:
         elif self.file is None or self.file.suffix == ".json":
             self._json(document())
         else:
+            from gpuwise.show.table import comma_separated, markdown, parquet
+
             kind = self.file.suffix
             form = parquet if kind == ".parquet" else markdown if kind == ".md" else comma_separated
             save(self.file, form(content))

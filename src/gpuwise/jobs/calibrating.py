@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -48,9 +48,7 @@ class CalibrateRequest:
     keep: bool = True  # Write the factors to the user's folder, where predictions find them
 
 
-def calibrate(
-    request: CalibrateRequest, progress: Callable[[int, int], None] = lambda done, of: None
-) -> Answer[Mapping[str, object]]:
+def calibrate(request: CalibrateRequest) -> Answer[Mapping[str, object]]:
     """Time the operators of every kernel class for two to three minutes, and keep the factors of this card.
 
     Raises MachineError without torch or a GPU, InputError for a GPU that is not in the catalog and for a name
@@ -85,13 +83,12 @@ def calibrate(
         timed = operators.measure(case, request.device)
         if timed.error:  # such as what does not fit a small card's memory
             failed[case.name] = timed.error
-        else:
-            try:
-                kernels[case.name] = trace_operator(case.make).kernels
-                measured[case.name] = timed.seconds
-            except GpuwiseError as error:
-                failed[case.name] = str(error)
-        progress(done + 1, len(chosen))
+            continue
+        try:
+            kernels[case.name] = trace_operator(case.make).kernels
+            measured[case.name] = timed.seconds
+        except GpuwiseError as error:
+            failed[case.name] = str(error)
     if not measured:
         why = next(iter(failed.values()), "the time was too short")
         raise MachineError(f"no operator could be timed: {why}", hint="see why", code="doctor")

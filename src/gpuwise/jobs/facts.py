@@ -339,10 +339,9 @@ def speeds(request: SpeedsRequest, facts: Facts | None = None) -> Answer[Speeds]
     workload, also = request.workload, ""
     if workload is not None:
         others = [row.question.workload for row in ours] + [row.question.workload for row in new]
-        meant = published.meant_workloads(workload, others)
-        name = meant[0] if meant else published.check_workload(workload, others)  # which says what is known
-        if meant[1:]:
-            also = f"{workload!r} is taken as {name}; it can also mean {', '.join(meant[1:])}"
+        name, *further = published.meant_workloads(workload, others)
+        if further:
+            also = f"{workload!r} is taken as {name}; it can also mean {', '.join(further)}"
         workload = name
     if request.source is not None:
         published.check_source(request.source, theirs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, product
@@ -22,6 +22,7 @@ from gpuwise.workloads import registry
 
 if TYPE_CHECKING:
     from gpuwise.model.judgement import Task
+    from gpuwise.model.llm import LanguageModel
     from gpuwise.predictor.fit import Fit, Optimiser
 
 USUAL = (Precision.BF16, Precision.FP16, Precision.TF32, Precision.FP32)
@@ -408,22 +409,11 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
     The exit status is 5 where nothing fits. Raises InputError for what is unknown or cannot be trained.
     """
     from gpuwise.facts import llms
-    from gpuwise.model.judgement import TASKS
-    from gpuwise.predictor.fit import ALSO_CALLED, OPTIMISERS, Plan
-    from gpuwise.predictor.fit import fit as fitted
     from gpuwise.show import predictions as show
 
     if not isinstance(request, FitRequest):
         request = FitRequest(model=request, **options)
     model = llms.find(request.model)
-    cache = Precision(request.cache)
-    if cache not in CACHES:
-        raise InputError(f"no cache is kept in {cache}", hint=f"choose from {', '.join(CACHES)}")
-    tasks = tuple(ALSO_CALLED.get(task, task) for task in request.tasks)
-    if unknown := [task for task in tasks if task not in TASKS]:
-        raise InputError(f"unknown task {unknown[0]!r}", hint=f"choose from {', '.join(TASKS)}")
-    if other := [each for each in request.optimiser if each not in OPTIMISERS]:
-        raise InputError(f"unknown optimiser {other[0]!r}", hint=" or ".join(OPTIMISERS))
     longest = max(request.contexts, default=0)
     beyond = f"{model.name} was made for {model.context:,} tokens, not {longest:,}"
     held = tuple(context for context in request.contexts if not model.context or context <= model.context)
@@ -431,6 +421,35 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
         hint = f"--context {model.context}, or a config.json with what its publisher stretches it to"
         raise InputError(beyond, hint=hint)
     left_out = (Issue.warning("left-out", f"left out: {beyond}"),) if held != request.contexts else ()
+    rows = tuple(_planned(request, model, held))
+    return Answer(
+        value=rows,
+        issues=(*usual_variant(llms.note(request.model)), *left_out),
+        exit_status=0 if any(row.fits for row in rows) else NoDataError.exit_code,
+        to_table=lambda: show.fit_table(rows, request.model, every=request.every or bool(request.weights)),
+        to_data=lambda: show.fit_document(rows),
+        to_chart=lambda: show.fit_chart(rows),
+    )
+
+
+def _planned(request: FitRequest, model: LanguageModel, held: tuple[int, ...]) -> Iterator[Fit]:
+    """Every way to run the model on every GPU, in contexts that it can hold.
+
+    Raises InputError for a format, task or optimiser that there is not, and for a size of memory with which
+    no GPU that is asked for is sold.
+    """
+    from gpuwise.facts import llms
+    from gpuwise.model.judgement import TASKS
+    from gpuwise.predictor.fit import ALSO_CALLED, OPTIMISERS, Plan, fit
+
+    cache, asked = Precision(request.cache), tuple(map(Precision, request.weights))
+    tasks = tuple(dict.fromkeys(ALSO_CALLED.get(task, task) for task in request.tasks))
+    for what, names, known in (
+        ("format of a cache", (cache,), CACHES), ("format of weights", asked, WEIGHTS),
+        ("task", tasks, TASKS), ("optimiser", request.optimiser, OPTIMISERS),
+    ):  # fmt: skip
+        if unknown := [name for name in names if name not in known]:
+            raise InputError(f"unknown {what} '{unknown[0]}'", hint=f"choose from {', '.join(known)}")
     sets = _numbered(request.gpus or here() or USUAL_GPUS, request.counts)
     gpus = tuple(dict.fromkeys(gpu for gpu, _ in sets))
     shared = [gpu for gpu in gpus if catalog.get(gpu).memory_varies]
@@ -438,13 +457,9 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
     if request.memory and not shared and sizes != {round(request.memory)}:
         problem = f"{gpus[0]} is not sold with {request.memory:g} GB: a size is asked of shared memory alone"
         raise InputError(problem, hint="leave out --memory; GPUs by their memory: --gpu 24GB..")
-    fits = []
-    for task in dict.fromkeys(tasks):
-        formats = tuple(map(Precision, request.weights)) or FORMATS[task]
-        if not request.weights and task == "infer" and (stored := llms.stored(model)):
-            formats = tuple(dict.fromkeys((stored, *formats)))
-        if unfit := [each for each in formats if each not in WEIGHTS]:
-            raise InputError(f"no weights are kept in {unfit[0]}", hint=f"choose from {', '.join(WEIGHTS)}")
+    for task in tasks:
+        stored = llms.stored(model) if task == "infer" else None  # Also in the format of its publisher
+        formats = asked or tuple(dict.fromkeys((*((stored,) if stored else ()), *FORMATS[task])))
         usual = 8192 if task == "infer" else 2048
         contexts = held or (min(usual, model.context or usual),)
         kinds = request.optimiser if task != "infer" else request.optimiser[:1]
@@ -463,20 +478,11 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
                 rank=request.rank,
                 memory_bytes=request.memory * 2**30 if gpu in shared else 0.0,
             )
-            answer = fitted(plan, gpu)
+            answer = fit(plan, gpu)
             if not answer.fits and answer.parts and catalog.get(gpu).text("form") not in ("laptop", "soc"):
-                more = (n for n in COUNTS if n > plan.gpus and fitted(replace(plan, gpus=n), gpu).fits)
+                more = (n for n in COUNTS if n > plan.gpus and fit(replace(plan, gpus=n), gpu).fits)
                 answer = replace(answer, enough=next(more, None))
-            fits.append(answer)
-    rows = tuple(fits)
-    return Answer(
-        value=rows,
-        issues=(*usual_variant(llms.note(request.model)), *left_out),
-        exit_status=0 if any(row.fits for row in rows) else NoDataError.exit_code,
-        to_table=lambda: show.fit_table(rows, request.model, every=request.every or bool(request.weights)),
-        to_data=lambda: show.fit_document(rows),
-        to_chart=lambda: show.fit_chart(rows),
-    )
+            yield answer
 
 
 def here() -> tuple[str, ...]:

@@ -27,6 +27,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -37,7 +38,6 @@ from gpuwise.measure.telemetry.sensor import combined
 from gpuwise.model.result import Issue, Result
 from gpuwise.model.units import visible
 
-SUBMIT_S = 60.0
 # Bytes of a list of hosts.
 LARGEST_LIST = 2**20
 # torchrun's own for its c10d rendezvous.
@@ -119,42 +119,26 @@ def results(job: ClusterJob, number: str) -> str:
     return f"{job.folder}/{job.name}-{number}{'-0' if job.nodes == 1 else ''}.json"
 
 
-def submit(text: str) -> str:
-    """Submit the script by sbatch and return its output. Raises MachineError where sbatch is not installed,
-    RunError where it refuses."""
-    _require_sbatch()
-    try:
-        done = subprocess.run(
-            ["sbatch"], input=text, capture_output=True, text=True, timeout=SUBMIT_S, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        silent = f"sbatch did not answer for {SUBMIT_S:.0f} s"
-        raise RunError(silent, hint="ask squeue for the job") from error
-    if done.returncode:
-        raise RunError(f"sbatch refused: {done.stderr.strip()}", hint="look at the script", code="dry-run")
-    return done.stdout.strip()
+def submit(text: str, *, wait: bool) -> tuple[str, subprocess.Popen[str]]:
+    """Submit the script by sbatch; the job's number, and sbatch itself, which to `wait` for the job ends with
+    its exit code. The job keeps running when that process is ended.
 
-
-def follow(text: str) -> tuple[str, subprocess.Popen[str]]:
-    """Submit the script; the job's number, and a process that ends with its exit code (`sbatch --wait`). The
-    job keeps running when that process is ended. Raises as `submit` does."""
-    _require_sbatch()
-    pipe, words = subprocess.PIPE, ["sbatch", "--wait", "--parsable"]
+    Raises MachineError where sbatch is not installed, RunError where it refuses.
+    """
+    if shutil.which("sbatch") is None:
+        raise MachineError("there is no sbatch here", hint="print the script", code="dry-run")
+    pipe, words = subprocess.PIPE, ["sbatch", "--parsable", *["--wait"] * wait]
     process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
     assert process.stdin and process.stdout and process.stderr  # noqa: PT018  three pipes were asked for
-    process.stdin.write(text)
-    process.stdin.close()
+    with suppress(BrokenPipeError):  # one that refuses has not read it
+        process.stdin.write(text)
+        process.stdin.close()
     number = process.stdout.readline().strip().partition(";")[0]
     if not number:
         with process:
             said = process.stderr.read().strip()
         raise RunError(f"sbatch refused: {said}", hint="look at the script", code="dry-run")
     return number, process
-
-
-def _require_sbatch() -> None:
-    if shutil.which("sbatch") is None:
-        raise MachineError("there is no sbatch here", hint="print the script", code="dry-run")
 
 
 def manifest(job: ClusterJob, *, image: str, claim: str | None = None, push: str | None = None) -> str:

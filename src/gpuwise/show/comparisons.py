@@ -7,16 +7,16 @@ from dataclasses import asdict
 from typing import Any
 
 from gpuwise.model.result import Comparison, Result
-from gpuwise.model.units import some, times
+from gpuwise.model.units import percent, some, times
 from gpuwise.show.charts import Mark, Rows
 from gpuwise.show.results import measured_speed
 from gpuwise.show.table import Table
-from gpuwise.stats.comparison import unpaired
+from gpuwise.stats.comparison import ASSUMED, unpaired
 
 RUN_TO_RUN = {
     "repeats": "as the repeats of both sides show",
     "stored": "as earlier results of this kind of card show",
-    "assumed": "1 % assumed; measure both with --repeat to know it",
+    "assumed": f"{percent(ASSUMED.error, 1)} assumed; measure both with --repeat to know it",
 }
 Found = Sequence[tuple[Result, tuple[Comparison, ...]]]
 

@@ -10,12 +10,11 @@ from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.judgement import Recommendation
 from gpuwise.model.question import WORK
 from gpuwise.model.result import Comparison, Measurement, Record, Records, Result
-from gpuwise.model.units import usd
 from gpuwise.show import choice, comparisons, gpus, records, results
 from gpuwise.show.charts import Mark, Rows
 from gpuwise.show.html import fragment
 from gpuwise.show.report import ReportInput, chart
-from gpuwise.show.table import Table, amount, span
+from gpuwise.show.table import Table, amount
 
 
 @singledispatch
@@ -64,17 +63,8 @@ def _(value: Records) -> str:
 
 @html.register
 def _(value: Recommendation) -> str:
-    best = value.options[:10]
-    marks = [
-        Mark(
-            label=f"{o.rank}. {o.count} x {o.gpu_id}", value=cost.value, low=cost.low, high=cost.high,
-            colour=o.basis, shown=span(cost, usd), group="cost, USD",
-        )
-        for o in best
-        if (cost := o.cost_usd or o.cost_per_item_usd)
-    ]  # fmt: skip
-    tables = choice.table(value, top=len(best)), choice.rejections(value)
-    return fragment(tables, Rows(marks=tuple(marks)) if marks else None)
+    tables, drawn = (choice.table(value, top=10), choice.rejections(value)), choice.figure(value)
+    return fragment(tables, drawn.charts[0] if drawn else None)
 
 
 @html.register

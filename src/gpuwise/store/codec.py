@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 NEW = "measure again"
 # Ids name files and pages: never a path, never hidden.
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-# Bytes from which on a file has so many step times that their memory counts.
-LARGE = 16 * 2**20
 # Largest number of a result; the fastest computers do some 1e18 operations a second.
 LARGEST = 1e30
 # Longest step, four months.
@@ -133,7 +131,7 @@ def decode(data: bytes, origin: str) -> Result:
                 _upgrade(document)
             result = msgspec.convert(document, type=Result)
         else:
-            result = _by_rows(data) if len(data) > LARGE else msgspec.json.decode(data, type=Result)
+            result = msgspec.json.decode(data, type=Result)
     except msgspec.ValidationError as error:
         raise InputError(f"{origin} is not a valid result: {error}", hint=NEW, code="bench") from error
     except (UnicodeDecodeError, RecursionError) as error:
@@ -142,27 +140,6 @@ def decode(data: bytes, origin: str) -> Result:
     for fault in _faults(result):
         raise InputError(f"{origin} is not a valid result: {fault}", hint=NEW, code="bench")
     return replace(result, measurements=tuple(map(_rechecked, result.measurements)))
-
-
-def _by_rows(data: bytes) -> Result:
-    """The Result in `data`, read row by row, with one object for times that are equal: millions of a clock's
-    ticks have few values, and as objects of their own take four times the memory. Raises as msgspec does."""
-    parts = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
-    rows = msgspec.json.decode(parts.get("measurements", b"[]"), type=list[msgspec.Raw])
-    parts["measurements"] = msgspec.Raw(b"[]")
-    whole = msgspec.json.decode(msgspec.json.encode(parts), type=Result)
-    measurements = []
-    for row in rows:
-        try:
-            m = msgspec.json.decode(row, type=Measurement)
-        except msgspec.ValidationError:
-            return msgspec.json.decode(data, type=Result)  # Which says where the fault is
-        same: dict[float, float] = {}
-        steps = [tuple(same.setdefault(step, step) for step in w.step_s) for w in m.windows]
-        windows = tuple(replace(w, step_s=step_s) for w, step_s in zip(m.windows, steps, strict=True))
-        warmup = tuple(same.setdefault(step, step) for step in m.warmup_s)
-        measurements.append(replace(m, windows=windows, warmup_s=warmup))
-    return replace(whole, measurements=tuple(measurements))
 
 
 def _damaged(origin: str, error: Exception) -> InputError:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Sequence
 from functools import partial
-from typing import cast, get_args
+from typing import Any, cast, get_args
 from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
@@ -45,28 +44,43 @@ def addresses(team: Team) -> list[Address]:
     return [*read, Address("/members", partial(views.members, team), role="admin")]
 
 
-def routes(team: Team, facts: Facts, reader: Reader) -> list[Route]:
-    """What takes what members send, and files as they were signed."""
-    rate, queue = Rate(*PUSHES), Queue(WRITING)
+class Members:
+    """What takes what members send, and gives back files as they were signed."""
 
-    async def pushed(request: Request) -> Response:
+    def __init__(self, team: Team, facts: Facts, reader: Reader) -> None:
+        self.team, self.facts, self.reader = team, facts, reader
+        self.rate, self.queue = Rate(*PUSHES), Queue(WRITING)
+
+    def routes(self) -> list[Route]:
+        """Every address that takes something, and that of a file."""
+        return [
+            Route(PUSH, self.pushed, methods=["POST"]),
+            Route("/team", self.form_pushed, methods=["POST"]),
+            Route("/team/{name}", self.tagged, methods=["POST"]),
+            Route("/members", self.managed, methods=["POST"]),
+            Route("/files/{name}.{form}", self.file),
+        ]
+
+    async def pushed(self, request: Request) -> Response:
         """A result from a program: `gpuwise push`."""
-        rate.count(_member(request, "push").name)
+        self.rate.count(_member(request, "push").name)
         query = request.query_params
-        status, body, kept = await push(
-            request, await request.body(), "the file", query.get("project", "default"),
-            query.getlist("tag"), query.get("host", ""), request.headers.get(SIGNATURE, ""),
+        status, body, kept = await self.push(
+            request, await request.body(), "the file", request.headers.get(SIGNATURE, ""),
+            project=query.get("project", "default"), tags=query.getlist("tag"), host=query.get("host", ""),
         )  # fmt: skip
         if kept is not None:
             status, body = 201 if kept.new else 200, json.dumps(kept.document).encode()
         return Response(body, status, media_type=JSON)
 
     async def push(
-        request: Request, data: bytes, name: str, project: str, tags: Sequence[str], host: str, signature: str
+        self, request: Request, data: bytes, name: str, signature: str, **place: Any
     ) -> tuple[int, bytes, Pushed | None]:
-        """Read in a process of its own, then kept: (status, why not, what became of it)."""
+        """Read in a process of its own, then kept at its project, tags and host: (status, why not, what
+        became of it)."""
         name = "the file" if signature else name  # what is signed is a result file, and no report
-        status, _, body = await reader({"path": PUSH, "form": "json", "name": name}, data, request.receive)
+        question = {"path": PUSH, "form": "json", "name": name}
+        status, _, body = await self.reader(question, data, request.receive)
         if status != 200:
             return status, body, None
 
@@ -78,26 +92,23 @@ def routes(team: Team, facts: Facts, reader: Reader) -> list[Route]:
                 try:
                     signed = (data, base64.b64decode(signature, validate=True).decode("ascii"))
                 except ValueError as error:
-                    hint = "gpuwise push --sign KEY sends it"
+                    hint = "gpuwise team sign makes one, and gpuwise push sends it"
                     raise InputError("the signature is not base64", hint=hint) from error
-            kept = team.push(
-                result, by=request.state.user.name, project=project, tags=tags, host=host, data=body,
-                signed=signed,
-            )  # fmt: skip
+            kept = self.team.push(result, by=request.state.user.name, data=body, signed=signed, **place)
             if kept.new and not kept.problem:
-                facts.give(result, MOST_SHOWN)
+                self.facts.give(result, MOST_SHOWN)
             return kept
 
-        return 200, b"", await queue.run(keep)
+        return 200, b"", await self.queue.run(keep)
 
-    async def form_pushed(request: Request) -> Response:
+    async def form_pushed(self, request: Request) -> Response:
         """A result from the page of the team."""
         user, form = await _sent(request, "push")
-        rate.count(user.name)
-        project, signature = form.fields.get("project", ""), form.fields.get("signature", "").strip()
-        status, body, kept = await push(
-            request, form.data, form.name, project, form.fields.get("tags", "").split(), "",
-            base64.b64encode(signature.encode()).decode(),
+        self.rate.count(user.name)
+        signature = base64.b64encode(form.fields.get("signature", "").strip().encode()).decode()
+        status, body, kept = await self.push(
+            request, form.data, form.name, signature,
+            project=form.fields.get("project", ""), tags=form.fields.get("tags", "").split(), host="",
         )  # fmt: skip
         if kept is None:
             problem = json.loads(body)
@@ -106,46 +117,38 @@ def routes(team: Team, facts: Facts, reader: Reader) -> list[Route]:
             return Response(page, status, media_type="text/html")
         return RedirectResponse(f"team/{quote(kept.project)}", 303)
 
-    async def tagged(request: Request) -> Response:
+    async def tagged(self, request: Request) -> Response:
         """Tags of a result, from its project's page."""
         user, form = await _sent(request, "push")
         tags = form.fields.get("tags", "").split()
-        project = await run_in_threadpool(team.mark, form.fields.get("result", ""), tags=tags, by=user)
+        project = await run_in_threadpool(self.team.mark, form.fields.get("result", ""), tags=tags, by=user)
         return RedirectResponse(quote(project), 303)
 
-    async def managed(request: Request) -> Response:
+    async def managed(self, request: Request) -> Response:
         """A token made, which the page shows once, or taken back."""
         user, form = await _sent(request, "admin")
         name, role = form.fields.get("name", "").strip(), form.fields.get("role", "")
         if form.fields.get("do") == "revoke":
-            await run_in_threadpool(partial(team.revoke, name, by=user.name))
+            await run_in_threadpool(partial(self.team.revoke, name, by=user.name))
             return RedirectResponse("members", 303)
         if role not in get_args(Role):
             raise InputError(f"a role is one of {', '.join(get_args(Role))}", hint="choose one")
         add = partial(
-            team.add_user, name, cast("Role", role), public_key=form.fields.get("key", ""), by=user.name
+            self.team.add_user, name, cast("Role", role), public_key=form.fields.get("key", ""), by=user.name
         )
         token = await run_in_threadpool(add)
-        view = await run_in_threadpool(partial(views.members, team, facts, token=token))
+        view = await run_in_threadpool(partial(views.members, self.team, self.facts, token=token))
         return Response(site.page(view, place_of(request)), media_type="text/html")
 
-    async def file(request: Request) -> Response:
+    async def file(self, request: Request) -> Response:
         """A result file as it was pushed, or the signature of it."""
         form = request.path_params["form"]
-        head = await run_in_threadpool(team.head, request.path_params["name"])
+        head = await run_in_threadpool(self.team.head, request.path_params["name"])
         if form == "sig" and not head["signature"]:
             raise HTTPException(404)
         data = head["signature"] if form == "sig" else zlib.decompress(head["data"])
         media = "text/plain" if form == "sig" else JSON
         return Response(data, media_type=media, headers={"Content-Disposition": "attachment"})
-
-    return [
-        Route(PUSH, pushed, methods=["POST"]),
-        Route("/team", form_pushed, methods=["POST"]),
-        Route("/team/{name}", tagged, methods=["POST"]),
-        Route("/members", managed, methods=["POST"]),
-        Route("/files/{name}.{form}", file),
-    ]
 
 
 def _member(request: Request, role: Role) -> User:

@@ -180,7 +180,7 @@ def create(
     if team is not None:
         from gpuwise.web import members
 
-        routes += members.routes(team, facts, reader)
+        routes += members.Members(team, facts, reader).routes()
         addresses = [*members.addresses(team), *addresses]
     for address in addresses:
         stem = "/index" if address.path == "/" else address.path

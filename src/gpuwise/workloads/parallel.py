@@ -108,36 +108,19 @@ LATE_BUCKET_MIB = 256
 ALIGNED = 64
 
 
-class Bucket:
-    """Gradients of one type in one tensor; each has the strides of its parameter."""
+# Some parameters of one type, the tensor of their gradients, and the view of each, with its strides.
+Bucket = tuple[list[nn.Parameter], Tensor, list[Tensor]]
 
-    def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
-        self._parameters = parameters
-        room, places = 0, []
-        for parameter in parameters:
-            places.append(room)
-            room += -(-parameter.numel() // ALIGNED) * ALIGNED
-        self._flat = parameters[0].new_zeros(room)
-        self._views = [
-            self._flat.as_strided(parameter.size(), parameter.stride(), place)
-            for parameter, place in zip(parameters, places, strict=True)
-        ]
 
-    def fill(self) -> None:
-        """Take the gradients in; the parameters have these views of them from now on."""
-        gradients = [parameter.grad for parameter in self._parameters if parameter.grad is not None]
-        assert len(gradients) == len(self._views), "a parameter that had a gradient has none"
-        torch._foreach_copy_(self._views, gradients)
-        for parameter, view in zip(self._parameters, self._views, strict=True):
-            parameter.grad = view
-
-    def send(self) -> dist.Work:
-        """Begin to average with the other ranks' buckets."""
-        how = dist.ReduceOp.AVG
-        if dist.get_backend() != "nccl":  # which alone can average in every release
-            self._flat.div_(dist.get_world_size())
-            how = dist.ReduceOp.SUM
-        return dist.all_reduce(self._flat, how, async_op=True)
+def bucket(parameters: list[nn.Parameter]) -> Bucket:
+    """Room for the gradients of parameters of one type."""
+    room, places = 0, []
+    for parameter in parameters:
+        places.append(room)
+        room += -(-parameter.numel() // ALIGNED) * ALIGNED
+    flat = parameters[0].new_zeros(room)
+    each = zip(parameters, places, strict=True)
+    return parameters, flat, [flat.as_strided(p.size(), p.stride(), place) for p, place in each]
 
 
 class Buckets:
@@ -150,15 +133,24 @@ class Buckets:
 
     @torch.no_grad()
     def __call__(self) -> None:
-        """Average. Which parameters have gradients is settled at the first call."""
+        """Average. Which parameters have gradients is settled at the first call; from then on these are views
+        of the buckets."""
         if not self._buckets:
             parameters = [parameter for parameter in self._parameters if parameter.grad is not None]
-            self._buckets = [Bucket(each) for each in packed(parameters, self._most)]
+            self._buckets = [bucket(each) for each in packed(parameters, self._most)]
+        averages = dist.get_backend() == "nccl"  # which alone can average in every release
+        how = dist.ReduceOp.AVG if averages else dist.ReduceOp.SUM
         # Each is sent as soon as it is full; the next is filled while it travels.
         sent = []
-        for bucket in self._buckets:
-            bucket.fill()
-            sent.append(bucket.send())
+        for parameters, flat, views in self._buckets:
+            gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+            assert len(gradients) == len(views), "a parameter that had a gradient has none"
+            torch._foreach_copy_(views, gradients)
+            for parameter, view in zip(parameters, views, strict=True):
+                parameter.grad = view
+            if not averages:
+                flat.div_(dist.get_world_size())
+            sent.append(dist.all_reduce(flat, how, async_op=True))
         for each in sent:
             each.wait()
 

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import RunConfig
-from gpuwise.workloads.job import Job, relative_difference, set_precision
+from gpuwise.workloads.job import Job, dtype_of, relative_difference, set_precision
 
 # 512 MiB of fp32 on a GPU at the default batch, so the L2 is cold.
 FFT_SIDE, TOY_FFT_SIDE = 1024, 16
@@ -74,7 +74,7 @@ def stencil(config: RunConfig, batch: int) -> Job:
     """
     set_precision(config)
     side = TOY_GRID_SIDE if config.size == "toy" else CPU_GRID_SIDE if config.device == "cpu" else GRID_SIDE
-    dtype = torch.float64 if config.precision == Precision.FP64 else torch.float32
+    dtype = dtype_of(config.precision)
     here = torch.randn(batch, side, side, side, dtype=dtype, device=config.device)
     back = here.clone()
     run = torch.compile(sweep, dynamic=False) if config.compile else sweep
@@ -93,7 +93,7 @@ def cholesky(config: RunConfig, batch: int) -> Job:
     """`batch` factorisations A = L L^T, one library call."""
     set_precision(config)
     side = TOY_MATRIX_SIDE if config.size == "toy" else MATRIX_SIDE
-    dtype = torch.float64 if config.precision == Precision.FP64 else torch.float32
+    dtype = dtype_of(config.precision)
     x = torch.randn(batch, side, side, dtype=dtype, device=config.device)
     # Positive definite with a condition number of about 5, so no factorisation fails.
     matrices = x @ x.mT / side + torch.eye(side, dtype=dtype, device=config.device)  # (B, n, n)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpuwise.errors import InputError
-from gpuwise.facts.published import all_results, check_source, check_workload, select, workloads
+from gpuwise.facts.published import all_results, check_source, meant_workloads, select, workloads
 
 
 def test_all_conditions_hold_together():
@@ -32,15 +32,15 @@ def test_workloads_are_counted():
 
 
 def test_check_workload_translates_and_guesses():
-    assert check_workload("RN50") == "resnet50"
-    assert check_workload("mine", ["mine"]) == "mine"
-    assert check_workload("bert") == "bert-large"
-    assert check_workload("meta-llama/Llama-3.1-8B", ["llm-8b-decode"]) == "llm-8b-decode"
+    assert meant_workloads("RN50")[0] == "resnet50"
+    assert meant_workloads("mine", ["mine"])[0] == "mine"
+    assert meant_workloads("bert")[0] == "bert-large"
+    assert meant_workloads("meta-llama/Llama-3.1-8B", ["llm-8b-decode"])[0] == "llm-8b-decode"
     with pytest.raises(InputError, match=r"did you mean .*resnet50") as caught:
-        check_workload("resnet5", ["resnet50", "resnet50"])
+        meant_workloads("resnet5", ["resnet50", "resnet50"])
     assert str(caught.value).count("resnet50") == 1
     with pytest.raises(InputError, match="did you mean mlperf-retinanet"):
-        check_workload("retinanet-x-y-z")
+        meant_workloads("retinanet-x-y-z")
 
 
 def test_check_source_guesses():

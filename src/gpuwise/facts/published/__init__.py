@@ -124,25 +124,12 @@ def workloads(rows: Sequence[Record] | None = None) -> Mapping[str, int]:
     return dict(counts.most_common())
 
 
-def check_workload(name: str, others: Sequence[str] = ()) -> str:
-    """The id of a workload of the curated table or of `others`. Raises InputError for an unknown name, with
-    the nearest ones."""
-    if meant := meant_workloads(name, others):
-        return meant[0]
-    wanted, names = _workload_id(name), tuple(dict.fromkeys((*others, *workloads())))
-    near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
-    near = near or [other for other in names if wanted and wanted in other][:3]
-    from gpuwise.facts import llms  # where the name is none of ours
-
-    problem = f"no speeds of a workload {name!r} are known{guess(near)}"
-    if llms.known(name) or llms.note(name):
-        raise NoDataError(problem, hint="see whether it fits", code="fit", model=llms.find(name).name)
-    raise InputError(problem, hint="see of which speeds are known", code="results")
-
-
 def meant_workloads(name: str, others: Sequence[str] = ()) -> tuple[str, ...]:
-    """Workloads that a name can mean, the one with most figures first: that of its own name alone, else steps
-    of the language model, else those of the family ("bert")."""
+    """Workloads of the curated table or of `others` that a name can mean, the one with most figures first:
+    that of its own name alone, else steps of the language model, else those of the family ("bert").
+
+    Raises InputError for an unknown name, with the nearest ones, NoDataError for a model without a speed.
+    """
     if name in others:  # as it was measured; publishers' spellings are looked up
         return (name,)
     from gpuwise.facts import llms
@@ -150,16 +137,26 @@ def meant_workloads(name: str, others: Sequence[str] = ()) -> tuple[str, ...]:
     wanted, names = _workload_id(name), tuple(dict.fromkeys((*others, *workloads())))
     if wanted in names:
         return (wanted,)
-    if llms.known(name) or llms.note(name):
-        shape = llms.find(name).name
-        models = ((each, each.rpartition("-")[0]) for each in names)
-        return tuple(each for each, model in models if llms.known(model) and llms.find(model).name == shape)
 
     def is_longer(each: str) -> bool:  # `bert` can mean bert-large, `llama-3` not llama-31
         rest = each.removeprefix(wanted)
         return rest != each and (rest[0] == "-" or (rest[0].isdigit() and not wanted[-1].isdigit()))
 
-    return tuple(filter(is_longer, names))
+    shape = llms.find(name).name if llms.known(name) or llms.note(name) else ""
+    models = {each: each.rpartition("-")[0] for each in names}
+    found = tuple(
+        each
+        for each, model in models.items()
+        if (llms.known(model) and llms.find(model).name == shape if shape else is_longer(each))
+    )
+    if found:
+        return found
+    near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
+    near = near or [other for other in names if wanted and wanted in other][:3]
+    problem = f"no speeds of a workload {name!r} are known{guess(near)}"
+    if shape:
+        raise NoDataError(problem, hint="see whether it fits", code="fit", model=shape)
+    raise InputError(problem, hint="see of which speeds are known", code="results")
 
 
 def check_source(name: str, rows: Sequence[Record] | None = None) -> str:

@@ -28,8 +28,6 @@ from gpuwise.workloads import registry
 
 SHOWN = 25
 REASONED = 3
-# What earlier addresses called them.
-FORMER = {"electricity": "kwh", "hours-per-week": "hours"}
 # Files and names that would be traced: nobody's code is run for a question.
 FOREIGN = re.compile(r"\w:\w|\.(?:py|json|gguf|toml|safetensors)\b", re.IGNORECASE)
 # What the form shows in a way of its own: limits as sliders, and options.
@@ -63,7 +61,7 @@ def choose(facts: Facts, asked: Asked) -> View:
         content={
             **(_ranking(found) if found else {}), "found": found, "asked": asked, "base": base,
             "workloads": known(), "presets": presets(), "gpus": GPUS, "ways": WAYS,
-            "fields": [field for field in FIELDS if field.name not in OWN_WAY], "former": FORMER,
+            "fields": [field for field in FIELDS if field.name not in OWN_WAY],
         },
     )  # fmt: skip
 
@@ -126,7 +124,7 @@ def _need(asked: Asked, base: Mapping[str, Any]) -> Need:
         given["acquire"] = asked.text("acquire").replace("both", "")
     for field in FIELDS:
         if field.name not in OWN_WAY:
-            given[field.name] = asked.text(field.name) or asked.text(FORMER.get(field.name, field.name))
+            given[field.name] = asked.text(field.name)
     if (price := given["electricity"]) and price[-1].isdigit() and price[0].isdigit():
         given["electricity"] = f"${price}/kWh"
     if given["host"][:1].isdigit() and float(asked.number("host") or 0.0):

@@ -73,7 +73,7 @@ def _sessions(found: Sequence[Result], title: str) -> Table:
 def workload(facts: Facts, asked: Asked) -> View:
     """Speeds of one workload, ours and others' apart. Raises InputError for one of which none is known."""
     rows = facts.speeds
-    name = published.check_workload(asked.path[0], [row.question.workload for row in rows])
+    name = published.meant_workloads(asked.path[0], [row.question.workload for row in rows])[0]
     mode, precision = asked.one_of("mode", ("", *SHOWN)), asked.one_of("precision", ("", *PRECISIONS))
     ids = frozenset(asked.gpus("gpu")) if asked.text("gpu") else None
     mine = [row for row in rows if row.question.workload == name]

@@ -34,7 +34,7 @@ from gpuwise.workloads.job import (
     set_precision,
     training_job,
 )
-from gpuwise.workloads.models import float8
+from gpuwise.workloads.models import float8, self_attention
 from gpuwise.workloads.models.quantized import quantise
 
 LAYER_NORM_EPS = 1e-12
@@ -53,16 +53,12 @@ class FusedAttention(nn.Module):
         self.qkv = nn.Linear(shape.hidden, 3 * shape.hidden)
 
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:  # (B, T, C) -> (B, T, C)
-        batch, length, hidden = x.shape
         qkv, drop = self.qkv(x), DROPOUT if self.training else 0.0
         if self.kernel and qkv.element_size() == 2:
             from gpuwise.workloads.kernels.attention import attention, keys_of
 
             return attention(qkv, keys_of(qkv, self.heads), self.heads, drop)
-        qkv = qkv.view(batch, length, 3, self.heads, hidden // self.heads)
-        query, key, value = qkv.permute(2, 0, 3, 1, 4).unbind(0)  # each (B, H, T, D)
-        y = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=drop)
-        return y.transpose(1, 2).reshape(batch, length, hidden)
+        return self_attention(qkv, self.heads, mask, drop)
 
 
 class UnfusedAttention(nn.Module):

@@ -37,6 +37,7 @@ from torch.nn import functional
 
 from gpuwise.model.question import RunConfig
 from gpuwise.workloads.job import Job, inference_job, set_precision, training_job
+from gpuwise.workloads.models import self_attention
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,16 +248,10 @@ class Block(nn.Module):
         self.qkv, self.output = nn.Linear(c, 3 * c), nn.Linear(c, c)
         self.expand, self.contract = nn.Linear(c, 4 * c), nn.Linear(4 * c, c)
 
-    def _attend(self, x: Tensor) -> Tensor:  # (B, T, C) -> (B, T, C)
-        query, key, value = (
-            self.qkv(x).view(*x.shape[:-1], 3, self.heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
-        )
-        y = functional.scaled_dot_product_attention(query, key, value)  # (B, H, T, D)
-        return self.output(y.transpose(1, 2).flatten(-2))
-
     def forward(self, x: Tensor, c: Tensor) -> Tensor:  # (B, T, C), (B, C) -> (B, T, C)
         shift1, scale1, gate1, shift2, scale2, gate2 = self.condition(functional.silu(c)).chunk(6, dim=-1)
-        x = x + gate1[:, None] * self._attend(adapt(x, shift1, scale1))
+        y = self_attention(self.qkv(adapt(x, shift1, scale1)), self.heads)
+        x = x + gate1[:, None] * self.output(y)
         hidden = functional.gelu(self.expand(adapt(x, shift2, scale2)), approximate="tanh")
         return x + gate2[:, None] * self.contract(hidden)
 

@@ -25,6 +25,7 @@ from torch.nn import functional
 from gpuwise.model.question import RunConfig
 from gpuwise.workloads.input import image_feed
 from gpuwise.workloads.job import Job, inference_job, set_precision, training_job
+from gpuwise.workloads.models import self_attention
 
 CLASSES = 1000
 
@@ -66,11 +67,7 @@ class Attention(nn.Module):
         self.project = nn.Linear(shape.hidden, shape.hidden)
 
     def forward(self, x: Tensor) -> Tensor:  # (B, T, C) -> (B, T, C)
-        batch, length, hidden = x.shape
-        qkv = self.qkv(x).view(batch, length, 3, self.heads, hidden // self.heads)
-        query, key, value = qkv.permute(2, 0, 3, 1, 4).unbind(0)  # each (B, H, T, D)
-        y = functional.scaled_dot_product_attention(query, key, value)
-        return self.project(y.transpose(1, 2).reshape(batch, length, hidden))
+        return self.project(self_attention(self.qkv(x), self.heads))
 
 
 class Layer(nn.Module):
