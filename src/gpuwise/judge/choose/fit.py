@@ -61,7 +61,7 @@ WORTH = 0.5
 BUSIEST = 0.8
 # CUDA 13.0 (release notes of 2025-08) has no compiler and libraries for Maxwell, Pascal and Volta.
 UNSUPPORTED = "CUDA 13 no longer supports its architecture: only frameworks built for CUDA 12 run on it"
-UNPROVEN = "cannot rank: known by its data sheet only, so within an order of magnitude"
+UNPROVEN = "cannot rank: little but its data sheet speaks for such work, so within an order of magnitude"
 # Least speed, in that of what is there, of a card that somebody would call an upgrade.
 UPGRADE = 1.3
 # What somebody who replaces a card gets at the least, where nothing within the limits is an upgrade.
