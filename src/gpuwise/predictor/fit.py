@@ -193,7 +193,8 @@ def fit(plan: Plan, gpu: str, *, prompt: bool = True) -> Fit:
     elif plan.task == "infer" and plan.model.experts and plan.weights not in GGUF and not found.stacked:
         below, above = SPREAD_MIXTURE
     method, share, seen = "data sheet", 1.0, None
-    if plan.task == "infer" and found.vendor != "NVIDIA":
+    # Public speeds of GPUs that work in turn are of one.
+    if plan.task == "infer" and found.vendor != "NVIDIA" and (plan.gpus == 1 or not plan.in_turn):
         seen = software(found, plan.weights, plan.batch)
     if seen is not None:
         (below, above), method, share = (seen.below, seen.above), "public speeds", seen.share

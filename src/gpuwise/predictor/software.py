@@ -3,8 +3,8 @@
     served   many sequences by vLLM, in the formats of which a speed is public
     local    one sequence by llama.cpp
 
-`share` is the geometric mean of measured over predicted, a group of rows of one source and model (served) or a
-card (local) counting once, and the interval holds what a model or card that is left out is off by. `others`
+`share` is the geometric mean of measured over predicted, a group of rows of one source and model (served) or
+a card (local) counting once; the interval holds what a model or card that is left out is off by. `others`
 widens it for a card without a row. `python -m evaluation.other_makers` derives and scores the table.
 """
 

@@ -34,7 +34,7 @@ _ENOUGH_USD = 0.01
 _CHANGES, _APART = 3, 6
 _MOST_WORDS, _SAID = 50, 9
 _UNPROVEN = "too little of such work was measured on their architecture"
-_DROPPED = "CUDA 13 no longer supports their architecture"
+_DROPPED = "CUDA 13 dropped their architecture"
 # More points hide each other.
 _DRAWN = 40
 
