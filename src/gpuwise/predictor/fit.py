@@ -16,10 +16,11 @@ Constants were set on public rows: `python -m evaluation.language_models DATA_FO
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import log2
-from typing import Literal, cast
+from math import exp, hypot, log, log2
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -29,10 +30,9 @@ from gpuwise.model.judgement import Task
 from gpuwise.model.llm import LanguageModel
 from gpuwise.model.precision import GGUF, Precision
 from gpuwise.model.result import Basis, Interval
-from gpuwise.predictor.card import MOST, Card, bus, card, is_measured
+from gpuwise.predictor.card import DATA, MOST, Card, bus, card, is_measured
 from gpuwise.predictor.kernels import Products
 from gpuwise.predictor.rates import usual
-from gpuwise.predictor.software import software
 from gpuwise.predictor.step import product_alone
 from gpuwise.workloads import llm
 
@@ -195,9 +195,9 @@ def fit(plan: Plan, gpu: str, *, prompt: bool = True) -> Fit:
     method, share, seen = "data sheet", 1.0, None
     # Public speeds of GPUs that work in turn are of one.
     if plan.task == "infer" and found.vendor != "NVIDIA" and (plan.gpus == 1 or not plan.in_turn):
-        seen = software(found, plan.weights, plan.batch)
+        seen = reached(found, plan.weights, plan.batch)
     if seen is not None:
-        (below, above), method, share = (seen.below, seen.above), "public speeds", seen.share
+        share, below, above, method = seen.share, seen.below, seen.above, "public speeds"
     elif not known:
         (below, above), method = SPREAD_UNMEASURED, "data sheet, nothing alike measured"
         share = 1.0 if found.vendor == "NVIDIA" else UNMEASURED
@@ -206,6 +206,37 @@ def fit(plan: Plan, gpu: str, *, prompt: bool = True) -> Fit:
     odd = plan.task == "infer" and plan.weights.operand in ("fp8", "fp4") and widened(plan, found)
     answer = replace(answer, tokens_per_s=interval, first_token_s=first, widened=odd)
     return replace(answer, basis=seen.basis, source=seen.source) if seen else answer
+
+
+class Reached(NamedTuple):
+    """What engines reach of a prediction on a card that is not NVIDIA's, and how far from it 80 % lie."""
+
+    share: float
+    below: float
+    above: float
+    basis: Basis
+    source: str
+
+
+@lru_cache(maxsize=1)
+def _public() -> Mapping[tuple[str, str], Mapping[str, str]]:
+    """By use and architecture, as `python -m evaluation.other_makers` derives and scores it: many sequences by
+    vLLM in formats of which a speed is public, or one by llama.cpp. `share` is the geometric mean of measured
+    over predicted; the interval holds what a model (served) or a card (local) that is left out is off by."""
+    return {(row["use"], row["architecture"]): row for row in catalog.rows(DATA / "software.csv")}
+
+
+def reached(found: Card, weights: Precision, batch: int) -> Reached | None:
+    """Of inference in that format; None where no speed like it is public for the architecture."""
+    use, stored = ("local", "gguf") if weights in GGUF else ("served", str(weights))
+    row = _public().get((use, found.family))
+    if row is None or stored not in row["formats"].split() or batch > int(row["batch"]):
+        return None
+    own = found.id in row["cards"].split()
+    more = 0.0 if own else log(float(row["others"]))  # Of a card without a row less is known
+    below, above = (exp(hypot(log(float(row[end])), more)) for end in ("below", "above"))
+    source = f"{row['source']}, {row['date']}{'' if own else ', not of this card'}"
+    return Reached(float(row["share"]), below, above, "calibrated" if own else "transferred", source)
 
 
 def plan_of(work: llm.Decoding, precision: Precision, batch: int, *, compiled: bool) -> Plan:
