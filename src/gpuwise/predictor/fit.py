@@ -220,9 +220,9 @@ class Reached(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _public() -> Mapping[tuple[str, str], Mapping[str, str]]:
-    """By use and architecture, as `python -m evaluation.other_makers` derives and scores it: many sequences by
+    """By use and architecture, as `evaluation.other_makers` derives and scores it: many sequences by
     vLLM in formats of which a speed is public, or one by llama.cpp. `share` is the geometric mean of measured
-    over predicted; the interval holds what a model (served) or a card (local) that is left out is off by."""
+    over predicted; the interval holds what a model (served) or card (local) that is left out is off by."""
     return {(row["use"], row["architecture"]): row for row in catalog.rows(DATA / "software.csv")}
 
 
