@@ -235,8 +235,8 @@ def reached(found: Card, weights: Precision, batch: int) -> Reached | None:
     own = found.id in row["cards"].split()
     more = 0.0 if own else log(float(row["others"]))  # Of a card without a row less is known
     below, above = (exp(hypot(log(float(row[end])), more)) for end in ("below", "above"))
-    source = f"{row['source']}, {row['date']}{'' if own else ', not of this card'}"
-    return Reached(float(row["share"]), below, above, "calibrated" if own else "transferred", source)
+    basis: Basis = "calibrated" if own else "transferred"
+    return Reached(float(row["share"]), below, above, basis, f"{row['source']}, {row['date']}")
 
 
 def plan_of(work: llm.Decoding, precision: Precision, batch: int, *, compiled: bool) -> Plan:

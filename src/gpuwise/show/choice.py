@@ -33,8 +33,7 @@ _ENOUGH_USD = 0.01
 # Of the terminal: changes and left-out GPUs that are named; the rest is behind the detail.
 _CHANGES, _APART = 3, 6
 _MOST_WORDS, _SAID = 50, 9
-_UNPROVEN = "too little of such work was measured on their architecture"
-_DROPPED = "CUDA 13 dropped their architecture"
+_UNPROVEN, _DROPPED = "too little of such work was measured on the architecture of", "CUDA 13 dropped"
 # More points hide each other.
 _DRAWN = 40
 
@@ -237,8 +236,9 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
     by = grouped((why, o.gpu_id) for o in shown for why in o.why if why.startswith(BY))
     lines += [f"{', '.join(dict.fromkeys(gpus))}: {why}" for why, gpus in by.items()]
     apart = ((gpu, why.detail) for gpu, why in found.rejected.items() if why.code == "unproven")
-    for dropped, gpus in grouped((detail == UNSUPPORTED, gpu) for gpu, detail in apart).items():
-        lines.append(f"cannot rank, {_DROPPED if dropped else _UNPROVEN}: {some(gpus, _APART)}")
+    each = grouped((_DROPPED if detail == UNSUPPORTED else _UNPROVEN, gpu) for gpu, detail in apart)
+    if each:
+        lines.append(f"cannot rank: {'; '.join(f'{why} {some(gpus, _APART)}' for why, gpus in each.items())}")
     if found.rejected:
         # Two GPUs have the same reason where only their names in it differ.
         left = found.rejected.items()

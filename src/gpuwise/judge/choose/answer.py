@@ -346,6 +346,7 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
         said.append(next((why for why in first.why if why.startswith(f"{first.count} reach")), link))
     basis = WORDS["bases"][first.basis].partition(":")[0].partition(" by")[0]
     known = next((why for why in first.why if why.startswith(BY)), basis)
+    known += ", not of this card" * (first.basis == "transferred" and known != basis)
     shown = first.throughput.times(1 / first.throughput.value if first.parts else 1.0)
     value, low, high = (brief(getattr(shown, end)) for end in ("value", "low", "high"))
     again = f", {RECOMPUTES.detail}" * (RECOMPUTES.detail in first.why)

@@ -179,6 +179,9 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         and not (need.fans or named)
     ):
         simple("", ~them.own | have | fans, FANLESS, ("a server to put it in", {}))
+    if need.assumptions.host_usd == 0 and need.form is None and not named:
+        card = every(lambda row, spec: spec.text("form") not in COMPUTERS)
+        simple("", ~them.own | have | card, "a computer, no card for one that is there", ("a computer", {}))
     if not named:
         hosts = np.array([name for name, *_ in hosts_of(them.rows)], dtype=str)
         wide = (_numbers(them, specs, "slots") > SERVER_SLOTS) & (hosts == "server")

@@ -194,7 +194,7 @@ def _in_best_format(need: Need, gpu: str, count: int) -> Record:
             # Of four bits asked for, llama.cpp has its own.
             native = [Precision.Q8_0, Precision.Q4_K_M][0 if need.formats else 1 :]
         elif float(spec.text("compute_capability") or OLDEST) < OLDEST or (
-            spec.vendor != "NVIDIA" and need.concurrent == 1
+            spec.vendor != "NVIDIA" and need.concurrent == count == 1
         ):
             native += [Precision.Q8_0, Precision.Q4_K_M]  # What people run where engines for many do not
     # The refusal of the shortest, which comes first, says what the work needs at least.
