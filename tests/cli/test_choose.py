@@ -302,11 +302,28 @@ def test_a_contradiction_says_what_to_relax(gpuwise) -> None:
 
 
 def test_cards_known_by_their_sheets_alone_are_ranked_only_where_none_else_is_named(gpuwise) -> None:
-    code, text, _ = gpuwise("choose", "llama-3.1-70b", "--gpu", "mi300x", "--rent")
+    asked = ("choose", "llama-3.1-70b", "--rent", "--gpu")
+    code, text, _ = gpuwise(*asked, "mi300x", "--precision", "int4")
     assert code == 0
     assert "order of magnitude" in text
-    both = gpuwise("choose", "llama-3.1-70b", "--gpu", "mi300x,h200-sxm", "--rent", "--json")[1]
+    both = gpuwise(*asked, "mi300x,h200-sxm", "--precision", "int4", "--json")[1]
     assert {option["gpu_id"] for option in json.loads(both)["options"]} == {"h200-sxm"}
+    # In a format of which the MI300X has public speeds it is a rival, and says whose they are.
+    text = gpuwise(*asked, "mi300x,h200-sxm,arc-b580")[1]
+    assert re.search(r"mi300x \(fp8\).*calibrated", text)
+    assert "mi300x: by public speeds: MLPerf" in text
+    assert "order of magnitude" not in text
+
+
+def test_what_cannot_be_ranked_says_which_of_two_reasons_keeps_it(gpuwise) -> None:
+    text = gpuwise("choose", "served:llama-3.1-70b")[1]
+    apart = re.search(r"cannot rank: (too little .* of [^;]*)", text)
+    assert apart
+    assert "arc-b580" in apart[1]
+    assert "mi3" not in apart[1]
+    fit = gpuwise("fit", "llama-3.1-70b", "--gpu", "mi300x,arc-b580", "--weights", "fp8,q4_k_m")[1]
+    assert "mi300x: by public speeds: MLPerf" in fit
+    assert "arc-b580: by" not in fit
 
 
 def test_words_of_modes_are_read(gpuwise) -> None:

@@ -805,6 +805,7 @@ def _unranked(market: _Market, choice: Recommendation, asked: Need) -> Iterator[
         speed = phrases.rate_of(option.throughput.value, other.item) + times
         how = "" if same else ", one answer at a time"
         rough = "by its data sheet: within an order of magnitude"
+        rough = next((why for why in option.why if why.startswith(speeds.BY)), rough)
         yield f"{phrases.offered_as(option)}: {speed}{how}, {rough}{verdicts.lacks(option.gpu_id)}"
 
 

@@ -16,10 +16,11 @@ Constants were set on public rows: `python -m evaluation.language_models DATA_FO
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import log2
-from typing import Literal, cast
+from math import exp, hypot, log, log2
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -29,7 +30,7 @@ from gpuwise.model.judgement import Task
 from gpuwise.model.llm import LanguageModel
 from gpuwise.model.precision import GGUF, Precision
 from gpuwise.model.result import Basis, Interval
-from gpuwise.predictor.card import MOST, Card, bus, card, is_measured
+from gpuwise.predictor.card import DATA, MOST, Card, bus, card, is_measured
 from gpuwise.predictor.kernels import Products
 from gpuwise.predictor.rates import usual
 from gpuwise.predictor.step import product_alone
@@ -86,9 +87,9 @@ MIXTURE_S_HBM = 55e-6
 # Weights that a multiprocessor unpacks from 4 bits in one cycle, and from NF4 into a copy of 16 bits, which
 # is written and read for more than one sequence and in training.
 UNPACKED, UNPACKED_NF4 = 14.0, 1.15
-# Seconds of one all-reduce of a token's activations: over NVLink among any number, for each GPU writes to all
-# others at once, over PCIe for each doubling.
-REDUCE_S = {"NVLink": 12e-6, "PCIe": 35e-6}
+# Seconds of one all-reduce of a token's activations: over a link of the GPUs' own among any number, for each
+# writes to all others at once, over PCIe for each doubling. Many tokens take their bytes' time, too.
+REDUCE_S, REDUCE_PCIE_S = 12e-6, 35e-6
 # How far below and above the estimate the 80 % interval reaches, as factors, over seen rows. Training is that
 # of compiled steps or fused kernels; plain transformers take up to 1.7 times as long.
 SPREAD = {"infer": (1.3, 1.3), "full": (1.75, 1.15), "lora": (1.75, 1.15), "qlora": (1.75, 1.15)}
@@ -144,6 +145,7 @@ class Fit:
     tokens_per_s: Interval | None = None  # New ones in inference, trained ones in training.
     first_token_s: float | None = None
     basis: Basis = "spec-only"
+    source: str = ""  # Public speeds that it rests on, where they are not of NVIDIA's cards.
     refusal: str = ""  # Why there is no speed for this GPU.
     widened: bool = False  # The GPU has no units for the format of the weights, which are widened to 16 bits.
 
@@ -177,8 +179,7 @@ def fit(plan: Plan, gpu: str, *, prompt: bool = True) -> Fit:
         return replace(answer, refusal=why)
     try:
         found = card(gpu, sheet=True)
-        known = is_measured(gpu) and found.family not in UNREAD
-        known &= found.vendor == "NVIDIA" or plan.weights not in GGUF
+        known = found.vendor == "NVIDIA" and is_measured(gpu) and found.family not in UNREAD
         if plan.task == "infer":
             seconds, first = decode_seconds(plan, found), prompt_seconds(plan, found) if prompt else None
         else:
@@ -191,14 +192,51 @@ def fit(plan: Plan, gpu: str, *, prompt: bool = True) -> Fit:
         below, above = SPREAD_NF4
     elif plan.task == "infer" and plan.model.experts and plan.weights not in GGUF and not found.stacked:
         below, above = SPREAD_MIXTURE
-    method = "data sheet"
-    if not known:
+    method, share, seen = "data sheet", 1.0, None
+    # Public speeds of GPUs that work in turn are of one.
+    if plan.task == "infer" and found.vendor != "NVIDIA" and (plan.gpus == 1 or not plan.in_turn):
+        seen = reached(found, plan.weights, plan.batch)
+    if seen is not None:
+        share, below, above, method = seen.share, seen.below, seen.above, "public speeds"
+    elif not known:
         (below, above), method = SPREAD_UNMEASURED, "data sheet, nothing alike measured"
         share = 1.0 if found.vendor == "NVIDIA" else UNMEASURED
-        speed, first = speed * share, first / share if first else None
+    speed, first = speed * share, first / share if first else None
     interval = Interval(value=speed, low=speed / below, high=speed * above, level=0.8, method=method)
     odd = plan.task == "infer" and plan.weights.operand in ("fp8", "fp4") and widened(plan, found)
-    return replace(answer, tokens_per_s=interval, first_token_s=first, widened=odd)
+    answer = replace(answer, tokens_per_s=interval, first_token_s=first, widened=odd)
+    return replace(answer, basis=seen.basis, source=seen.source) if seen else answer
+
+
+class Reached(NamedTuple):
+    """What engines reach of a prediction on a card that is not NVIDIA's, and how far from it 80 % lie."""
+
+    share: float
+    below: float
+    above: float
+    basis: Basis
+    source: str
+
+
+@lru_cache(maxsize=1)
+def _public() -> Mapping[tuple[str, str], Mapping[str, str]]:
+    """By use and architecture, as `evaluation.other_makers` derives and scores it: many sequences by
+    vLLM in formats of which a speed is public, or one by llama.cpp. `share` is the geometric mean of measured
+    over predicted; the interval holds what a model (served) or card (local) that is left out is off by."""
+    return {(row["use"], row["architecture"]): row for row in catalog.rows(DATA / "software.csv")}
+
+
+def reached(found: Card, weights: Precision, batch: int) -> Reached | None:
+    """Of inference in that format; None where no speed like it is public for the architecture."""
+    use, stored = ("local", "gguf") if weights in GGUF else ("served", str(weights))
+    row = _public().get((use, found.family))
+    if row is None or stored not in row["formats"].split() or batch > int(row["batch"]):
+        return None
+    own = found.id in row["cards"].split()
+    more = 0.0 if own else log(float(row["others"]))  # Of a card without a row less is known
+    below, above = (exp(hypot(log(float(row[end])), more)) for end in ("below", "above"))
+    basis: Basis = "calibrated" if own else "transferred"
+    return Reached(float(row["share"]), below, above, basis, f"{row['source']}, {row['date']}")
 
 
 def plan_of(work: llm.Decoding, precision: Precision, batch: int, *, compiled: bool) -> Plan:
@@ -296,8 +334,9 @@ def decode_seconds(plan: Plan, found: Card) -> float:
     if found.stacked and not in_gguf:
         layer += MIXTURE_S_HBM * 2e9 / found.clock_hz * m.expert_layers / m.layers
     if gpus > 1:  # a layer has two all-reduces
-        linked = bus(found.id, gpus)[1] == "NVLink"
-        layer += 2 * (REDUCE_S["NVLink"] if linked else REDUCE_S["PCIe"] * log2(gpus))
+        width, link = bus(found.id, gpus)
+        latency = REDUCE_PCIE_S * log2(gpus) if link.startswith("PCIe") else REDUCE_S
+        layer += 2 * (latency + 2 * (gpus - 1) / gpus * 2 * plan.batch * m.hidden / width)
     return max(moved, computed, unpacked) + m.layers * layer
 
 

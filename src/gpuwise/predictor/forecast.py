@@ -300,7 +300,7 @@ def _issues(found: Card, alone: Step) -> tuple[Issue, ...]:
             f"order of magnitude only: {alone.new:.0%} of the step is in kernels like which none was measured"
         )
     elif found.vendor != "NVIDIA":
-        why = f"order of magnitude only: no network measured on a card of {found.vendor} is known"
+        why = f"order of magnitude only: too few networks measured on cards of {found.vendor} are known"
     else:
         return ()
     return (Issue.warning("order-of-magnitude", why, "measure one on the card"),)

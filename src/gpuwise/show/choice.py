@@ -15,9 +15,12 @@ from gpuwise.facts import catalog
 from gpuwise.facts.prices import STALE_DAYS, day
 from gpuwise.judge.choose.answer import LITTLE, cooled, question, taken_as_asked
 from gpuwise.judge.choose.candidates import host_of
+from gpuwise.judge.choose.fit import UNSUPPORTED
 from gpuwise.judge.choose.phrases import obtained
+from gpuwise.judge.choose.speeds import BY
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
+from gpuwise.model.result import grouped
 from gpuwise.model.units import Amount, brief, percent, seconds, significant, some, usd
 from gpuwise.show.table import Table, old_prices, span
 
@@ -30,6 +33,7 @@ _ENOUGH_USD = 0.01
 # Of the terminal: changes and left-out GPUs that are named; the rest is behind the detail.
 _CHANGES, _APART = 3, 6
 _MOST_WORDS, _SAID = 50, 9
+_UNPROVEN, _DROPPED = "too little of such work was measured on the architecture of", "CUDA 13 dropped"
 # More points hide each other.
 _DRAWN = 40
 
@@ -229,9 +233,12 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
             if found.options[0].way != "unpriced"
             else f"no price is fresh: the {most if by_worth else 'fastest first'}"
         )
-    apart = [gpu for gpu, why in found.rejected.items() if why.code == "unproven"]
-    if apart:
-        lines.append(f"cannot rank, nothing of their architecture was measured: {some(apart, _APART)}")
+    by = grouped((why, o.gpu_id) for o in shown for why in o.why if why.startswith(BY))
+    lines += [f"{', '.join(dict.fromkeys(gpus))}: {why}" for why, gpus in by.items()]
+    apart = ((gpu, why.detail) for gpu, why in found.rejected.items() if why.code == "unproven")
+    each = grouped((_DROPPED if detail == UNSUPPORTED else _UNPROVEN, gpu) for gpu, detail in apart)
+    if each:
+        lines.append(f"cannot rank: {'; '.join(f'{why} {some(gpus, _APART)}' for why, gpus in each.items())}")
     if found.rejected:
         # Two GPUs have the same reason where only their names in it differ.
         left = found.rejected.items()

@@ -200,6 +200,7 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
         if sizes[1:] and catalog.get(gpu).memory_varies:
             sold = ", ".join(f"{size / 2**30:.0f}" for size in sizes)
             notes.append(f"{gpu} is sold with {sold} GB: --memory")
+    notes += dict.fromkeys(f"{row.gpu_id}: by public speeds: {row.source}" for row in shown if row.source)
     largest = max(shown, key=lambda row: (row.fits, row.needed_bytes))
     parts = ", ".join(f"{name} {gibibytes(size)}" for name, size in largest.parts if size)
     if parts:

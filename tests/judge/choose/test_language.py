@@ -13,7 +13,9 @@ from gpuwise.facts import catalog, llms
 from gpuwise.judge.choose import ask
 from gpuwise.judge.choose.need import item_of, need_for, need_of
 from gpuwise.judge.choose.speeds import alone, dealt_out, gather, largest_models
+from gpuwise.model.precision import Precision
 from gpuwise.model.units import parse_latency, parse_work
+from gpuwise.predictor.fit import Plan, fit
 
 
 def speeds(need, *gpus: str, counts: tuple[int, ...] = (1,)):
@@ -69,9 +71,31 @@ def test_a_tighter_latency_takes_a_smaller_batch() -> None:
 
 
 def test_other_vendors_stand_apart_and_formats_are_compared() -> None:
-    need = need_for("llama-3.1-8b")
-    (record,) = speeds(need, "mi300x").values()
-    assert [issue.code for issue in record.issues] == ["order-of-magnitude"]
+    stand = {"mi210": "bf16", "mi300x": "int4", "arc-b580": "int4", "rx-7900-xtx": "int4"}
+    for gpu, precision in stand.items():
+        (record,) = speeds(need_for("llama-3.1-8b", precision=precision), gpu).values()
+        assert [issue.code for issue in record.issues] == ["order-of-magnitude"]
+
+
+def test_a_card_of_another_maker_is_ranked_by_what_is_public_of_it() -> None:
+    """In a format of which a speed is, and only for one person on a card that people run llama.cpp on."""
+    need = need_for("llama-3.1-70b")
+    found = speeds(need, "mi300x", "mi325x", "mi355x")
+    assert [record.basis for record in found.values()] == ["calibrated", "transferred", "transferred"]
+    assert not any(record.is_rough or record.issues for record in found.values())
+    best = found["mi300x", 1]
+    batch = int(best.notes[0].removeprefix("batch "))
+    plan = Plan(model=llms.find("llama-3.1-70b"), weights=Precision.FP8, context=4096, batch=batch)
+    assert (best.question.precision, best.throughput) == ("fp8", fit(plan, "mi300x").tokens_per_s)
+    # At most 1.1 of an H200 with its memory and bandwidth, which the data sheet alone says.
+    assert 0.3 < best.throughput.value / speeds(need, "h200-sxm")["h200-sxm", 1].throughput.value < 0.9
+    many = need_for("llama-3.1-8b")
+    local = replace(many, concurrent=1)
+    for gpu in ("rx-7900-xtx", "radeon-8060s", "apple-m4-max"):
+        mine, ours = speeds(local, gpu)[gpu, 1], speeds(many, gpu)[gpu, 1]
+        assert (str(mine.question.precision), mine.is_rough, ours.is_rough) == ("q4_k_m", False, True)
+    for gpu in ("rx-6800-xt", "arc-b580"):
+        assert speeds(local, gpu)[gpu, 1].is_rough
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from gpuwise.judge.choose.fit import Limit, link_of
 from gpuwise.judge.choose.need import COMPUTERS, HOURS_PER_YEAR, HOURS_STATED, USUAL_NOTE, WORDS, settled
 from gpuwise.judge.choose.owning import both_ways
 from gpuwise.judge.choose.phrases import begun, dated, machine_of, obtained, often, short_name, what_it_does
-from gpuwise.judge.choose.speeds import AT_ONCE, FIRST_TOKEN, OLDEST, RECOMPUTES, memory_needed, recipes
+from gpuwise.judge.choose.speeds import AT_ONCE, BY, FIRST_TOKEN, OLDEST, RECOMPUTES, memory_needed, recipes
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
@@ -344,7 +344,9 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
         # How several of them talk to each other decides what they are worth together.
         link = f"they talk over {link_of(catalog.get(first.gpu_id), first.count)}"
         said.append(next((why for why in first.why if why.startswith(f"{first.count} reach")), link))
-    known = WORDS["bases"][first.basis].partition(":")[0].partition(" by")[0]
+    basis = WORDS["bases"][first.basis].partition(":")[0].partition(" by")[0]
+    known = next((why for why in first.why if why.startswith(BY)), basis)
+    known += ", not of this card" * (first.basis == "transferred" and known != basis)
     shown = first.throughput.times(1 / first.throughput.value if first.parts else 1.0)
     value, low, high = (brief(getattr(shown, end)) for end in ("value", "low", "high"))
     again = f", {RECOMPUTES.detail}" * (RECOMPUTES.detail in first.why)
@@ -494,6 +496,6 @@ def why(
     if need.task == "infer" and speed.notes:
         if not need.concurrent and (batch := re.fullmatch(r"batch (\d+)", speed.notes[0])):
             yield f"{int(batch[1]) * found.replicas}{AT_ONCE}"
-        yield from (note for note in speed.notes[1:] if note.startswith(FIRST_TOKEN))
+        yield from (note for note in speed.notes[1:] if note.startswith((FIRST_TOKEN, BY)))
     if speed.bound:
         yield f"bound by {speed.bound}"

@@ -61,7 +61,7 @@ WORTH = 0.5
 BUSIEST = 0.8
 # CUDA 13.0 (release notes of 2025-08) has no compiler and libraries for Maxwell, Pascal and Volta.
 UNSUPPORTED = "CUDA 13 no longer supports its architecture: only frameworks built for CUDA 12 run on it"
-UNPROVEN = "cannot rank: known by its data sheet only, so within an order of magnitude"
+UNPROVEN = "cannot rank: little but its data sheet speaks for such work, so within an order of magnitude"
 # Least speed, in that of what is there, of a card that somebody would call an upgrade.
 UPGRADE = 1.3
 # What somebody who replaces a card gets at the least, where nothing within the limits is an upgrade.
@@ -179,6 +179,9 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         and not (need.fans or named)
     ):
         simple("", ~them.own | have | fans, FANLESS, ("a server to put it in", {}))
+    if need.assumptions.host_usd == 0 and need.form is None and not named:
+        card = every(lambda row, spec: spec.text("form") not in COMPUTERS)
+        simple("", ~them.own | have | card, "a computer, no card for one that is there", ("a computer", {}))
     if not named:
         hosts = np.array([name for name, *_ in hosts_of(them.rows)], dtype=str)
         wide = (_numbers(them, specs, "slots") > SERVER_SLOTS) & (hosts == "server")

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 # How many answers a machine gives at one moment, and when each begins: words of an option.
 AT_ONCE, FIRST_TOKEN = " answers at once", "the first token after "
+# What the speed of a card that is not NVIDIA's rests on: words of an option.
+BY = "by public speeds: "
 # Compute capability of the oldest architecture in CUDA 13 (its release notes): Turing.
 OLDEST = 7.5
 # GPU and number of GPUs.
@@ -182,8 +184,8 @@ def _share(need: Need, copies: int) -> Need:
 def _in_best_format(need: Need, gpu: str, count: int) -> Record:
     """The fastest of the formats that compete. Every card may use each: where a short one were only for those
     that a longer one does not fit, a small memory would be an advantage."""
-    formats = need.formats or (need.precision,)
-    native = [p for p in formats if p != Precision.FP8 or catalog.get(gpu).peak("fp8") is not None]
+    formats, spec = need.formats or (need.precision,), catalog.get(gpu)
+    native = [p for p in formats if p != Precision.FP8 or spec.peak("fp8") is not None]
     native = native or list(formats)  # asked for alone, its weights are unpacked on older cards
     if need.task == "infer" and (need.formats or need.precision == Precision.INT4):
         from gpuwise.facts import llms
@@ -191,8 +193,10 @@ def _in_best_format(need: Need, gpu: str, count: int) -> Record:
         if not llms.find(need.workloads[0][0]).splits(count):
             # Of four bits asked for, llama.cpp has its own.
             native = [Precision.Q8_0, Precision.Q4_K_M][0 if need.formats else 1 :]
-        elif float(catalog.get(gpu).text("compute_capability") or OLDEST) < OLDEST:
-            native += [Precision.Q8_0, Precision.Q4_K_M]  # What people run on cards that engines left behind
+        elif float(spec.text("compute_capability") or OLDEST) < OLDEST or (
+            spec.vendor != "NVIDIA" and need.concurrent == count == 1
+        ):
+            native += [Precision.Q8_0, Precision.Q4_K_M]  # What people run where engines for many do not
     # The refusal of the shortest, which comes first, says what the work needs at least.
     found = [_of_model(need, native[-1], gpu, count)]
     if not _too_large(found[0]):  # Else no longer one fits
@@ -202,7 +206,9 @@ def _in_best_format(need: Need, gpu: str, count: int) -> Record:
         # than the format that does not fit, so a small memory is no advantage.
         small = _of_model(need, Precision.Q4_K_M, gpu, count) if all(map(_too_large, found)) else None
         found += [small] if small and not _too_large(small) else []
-    together = quickest(found, need.latency_s)
+    # One that was compared with measured speeds comes before a faster one that was not.
+    surer = [each for each in found if each.usable and not each.is_rough]
+    together = quickest(surer or found, need.latency_s)
     if need.task != "infer":
         return together
     # Copies of the model beside each other, where one takes fewer GPUs and there are requests for each.
@@ -281,7 +287,7 @@ def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
             else min(tried, key=lambda f: _latency(need, f) or inf))  # fmt: skip
     if best.tokens_per_s is None:
         return blank(issues=refused(best.refusal or "no speed is known"))
-    detail = f"order of magnitude only: no model measured on a card of {spec.vendor} is known"
+    detail = f"order of magnitude only: too few speeds in {precision} on {spec.architecture} are public"
     unproven = (Issue.warning("order-of-magnitude", detail),)
     begins = list[str]()
     if first.first_token_s and need.first_token_s is not None:  # Limited beside each later one
@@ -292,7 +298,8 @@ def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
     return blank(
         throughput=best.tokens_per_s.times(1 / (1 + read_s * best.tokens_per_s.value)),
         seconds=_latency(need, best), fits_probability=1.0,
-        issues=() if spec.vendor == "NVIDIA" else unproven, notes=(f"batch {best.plan.batch}", *begins),
+        issues=() if spec.vendor == "NVIDIA" or best.source else unproven, basis=best.basis,
+        notes=(f"batch {best.plan.batch}", *begins, *([f"{BY}{best.source}"] if best.source else [])),
         memory_bytes=Interval.stated(best.needed_bytes, "sum of parts"),
         # The board's limit: what a model draws is not predicted, and decoding draws less.
         watts=Interval.stated(spec.power_w * count) if spec.power_w else None,
