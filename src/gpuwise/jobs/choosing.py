@@ -87,7 +87,7 @@ def _chosen(
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
         choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
     rent = "" if several else _beside_rent(market, choice)
-    broken = (n for n in choice.need.notes if n in (NOT_TO_RENT, OF_ANY_KIND, OVER_BUDGET))
+    broken = (n for n in choice.need.notes if n.startswith((NOT_TO_RENT, OF_ANY_KIND, OVER_BUDGET, NOTHING)))
     said = (
         *(f"{phrases.begun(note)}." for note in broken),
         say.not_counted(need),
@@ -417,9 +417,10 @@ class _Market:
 
     def speeds(self, need: Need, allowed: Sequence[Offer]) -> tuple[Record, ...]:
         ids = offered(need, allowed, self.facts.today)
-        return speeds.gather(
+        known = speeds.gather(
             need, ids, self.forecast, results=self.facts.results, published=self.facts.published
         )
+        return tuple(fit.limited(need, speed) for speed in known)
 
     def best(self, need: Need) -> Recommendation:
         check_wanted()
@@ -519,6 +520,7 @@ def _unhurried(need: Need, note: str) -> Need:
 NOT_TO_RENT = "no offer to rent the named GPUs is known"
 OF_ANY_KIND = "none of that kind keeps the limits: of any kind"
 OVER_BUDGET = "none of these keeps the budget"
+NOTHING = "nothing within the limits"
 BY_SHEET = "nothing keeps the limits whose like was measured: by data sheets"
 FEWER = "fewer at once than asked"
 
@@ -536,9 +538,11 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(verdicts.NOT_ENOUGH, memory_gb=None)
     if need.upgrade:
         if needs.REPLACED in need.notes and not need.faster:
-            yield noted(f"nothing within the limits is {fit.UPGRADE:g} times as fast", faster=fit.SLIGHTLY)
-        note = "nothing within the limits with as much memory is enough faster than what you have"
+            yield noted(f"{NOTHING} is {fit.UPGRADE:g} times as fast", faster=fit.SLIGHTLY)
+        note = f"{NOTHING} with as much memory is enough faster than what you have"
         yield noted(note, upgrade=False, keep=True)
+    if need.power_w and not need.capped and (names or need.have) and error.code == "limits":
+        yield noted("cards of more watts are limited to these: speed by the cube root of them", capped=True)
     one, homely = need.gpus == (1, 1), need.at_home and need.gpus == (1, needs.MOST_AT_HOME)
     if homely or (one and (need.at_home or (need.users > 1 and need.task))):
         if one:

@@ -145,6 +145,22 @@ def owned(
             yield f"left out: {phrases.counted(gpu, number)}: {why}"
 
 
+def saved(need: Need, them: Candidates, first: int) -> Iterator[str]:
+    """Whether the electricity that an upgrade saves pays for it."""
+    mine = next((p for p, row in enumerate(them.rows) if row.way == "have"), None)
+    if not need.upgrade or mine is None or them.outlay[first] <= 0:
+        return
+    a, hours = need.assumptions, priced.hours_a_month(need)
+    old, new = (float(them.running[place]) * hours for place in (mine, first))
+    both = f"electricity: what you have takes {usd(old)} a month while it works, this {usd(new)}"
+    if new >= old:
+        yield f"{both}, which pays for nothing"
+        return
+    months = float(them.outlay[first]) / (old - new)
+    pays = f"after {months:,.0f} months" if months <= 12 * a.years else f"not within {a.owned_for}"
+    yield f"{both}; what that saves pays for it {pays}"
+
+
 def differences(old: Recommendation, new: Recommendation) -> tuple[str, ...]:
     """In words, the first option first; options are the same where GPU, number, way and provider are."""
     return tuple(_differences(old, new)) or (f"nothing changed since {old.made_on}",)

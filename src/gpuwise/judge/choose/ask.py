@@ -598,12 +598,13 @@ class _Reader(Worked):
             whole = re.search(rf"\b(?:{P.whole_machine})s?\b", near)
             of_each = re.match(P.each_card_behind, after) or re.search(P.each_card_before, before)
             each = of_each is not None or watts[0].endswith("each")
+            of_one = self.several > 1 and re.match(P.machine_behind, after)  # "Two 1200 W servers"
             if (of_cards := re.match(P.of_cards, after)) and "rack" not in near:
                 whole = None
             value = watts_of(watts) * (USUAL.power_factor if "va" in watts[0] else 1)
             wall = self.said(r"outlet|socket|circuit|breaker|wall")
             limit = "outlet_w" if whole and not each else "power_w"
-            there = "host_usd" in self.assumed and whole and not wall
+            there = of_one or ("host_usd" in self.assumed and whole and not wall)
             supplied = re.search("psu|supply", near if limits[1:] else self.plain)
             if (supplied and not of_cards) or there:
                 limit, supply = "power_w", value
@@ -613,7 +614,7 @@ class _Reader(Worked):
                     fields.setdefault("at_home", True)  # A PC, whose fans cool no server's card
             # "10 kW in the rack" of forty people, each with a machine, is for all of these.
             apart = re.search(r"\brack|\broom\b", near) and not self._of_llm()
-            share = self.several * (fields.get("users", 1) if apart else 1)
+            share = 1 if of_one else self.several * (fields.get("users", 1) if apart else 1)
             self.notes += [f"{watts[0].strip()} are for {share} machines"] if share > 1 else []
             value /= share
             fields[limit] = min(value, fields.get(limit, value))

@@ -178,7 +178,8 @@ class Cards(Words):
             sets = [(gpu, there + count), *(one for one in sets if one[0] != gpu)]
             self.notes += [f"{count} more, beside {there}"] if count > 1 else []
         if self.said(rf"\b(?:{P.laptop})\b") and not self.said(P.either_computer):
-            sets = [(_of_laptop(gpu), 1) for gpu, _ in sets]
+            # "My laptop 4060, would a 5090 do it": which may be a card.
+            sets = sets if have else [(_of_laptop(gpu), 1) for gpu, _ in sets]
             have = [_of_laptop(gpu) for gpu in have]
         if len(have) > 1:
             self.take(r"\b(?:the|these|both|of) (?:2|two|both)\b")

@@ -305,7 +305,7 @@ class Worked(Cards):
                 and near.start <= first < near.stop
                 and not (
                     re.search(P.joined, self.plain[:at])
-                    or re.match(r" (?:models?|llms?)\b", self.plain[at + size.end() :])
+                    or re.match(r" (?:models?|llms?|q?lora|fine-?tun\w*)\b", self.plain[at + size.end() :])
                 )
             ):
                 hint = "the size of the one that is meant"

@@ -110,6 +110,7 @@ def recommend(
         advice=(
             *answer.owned(need, them, found, options, left, speeds),
             *dict.fromkeys(side_by_side(them, places, need)),
+            *answer.saved(need, them, places[0]),
             *mixed(need, them, places, item),
         ),
     )  # fmt: skip
@@ -125,8 +126,8 @@ def recommend(
 def _with_speed(need: Need, gpu: str, why: Issue, them: Candidates, first: int) -> Issue:
     """Why a GPU is left out, of one that was named with how fast it is: who compares two asks that, too."""
     names, count = priced.names_of(need), them.rows[first].count
-    if len(names) > FEW or gpu not in names:
-        return why
+    if len(names) > FEW or gpu not in names or "does not fit" in why.detail:
+        return why  # What cannot do it has no speed
     same = [p for p, row in enumerate(them.rows) if (row.gpu, row.count) == (gpu, count)]
     if not same or them.rows[same[0]].speed.is_rough:
         return why
@@ -210,7 +211,8 @@ def _options(
     best, rents = frontier(them, places), [p for p in places if not them.own[p]]
     one = {s.gpu_id: s.throughput.value for s in speeds if s.gpus == 1 and s.throughput is not None}
     owned, lost = Counter(need.have), priced.lost_share(need.assumptions)
-    there = [s.throughput.value for s in speeds if s.throughput and s.gpus == owned.get(s.gpu_id)]
+    there = [s.throughput.value for s in speeds
+             if s.throughput and s.gpus == owned.get(s.gpu_id) and fit.holds(need, s)]  # fmt: skip
     found: list[Option] = []
     for rank, place in enumerate(places[:MOST], start=1):
         row, speed = them.rows[place], them.rows[place].speed

@@ -7,6 +7,7 @@ does, the candidate that breaks the fewest says what all of them would have to b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -66,6 +67,8 @@ UNPROVEN = "cannot rank: known by its data sheet only, so within an order of mag
 UPGRADE = 1.3
 # What somebody who replaces a card gets at the least, where nothing within the limits is an upgrade.
 SLIGHTLY = 1.05
+# Share of its memory that work may take for a card with less of it than what is there to be an upgrade.
+ROOMY = 0.75
 NO_FASTER, LESS_MEMORY = "not enough faster than what you have", "less memory than what you have"
 # FLOP/s in FP64 below which a GPU does no more than a server's processor: 64 cores with two units of eight at
 # 2 GHz have 4 TFLOP/s, half of which such code reaches.
@@ -102,6 +105,8 @@ SUPPLY, HOST_PEAK_W = 1.15, 250.0
 LEAST_HOST_W = 200.0
 SUPPLIED = "a supply of {:g} W has {:g} W for cards"
 SUPPLIES_W = (450, 550, 650, 750, 850, 1000, 1200, 1600, 2000)
+# Least share of its board power that a card is limited to: makers' tools end at a third of it or at 70 %.
+LEAST_POWER = 0.6
 # Work that takes longer than five years is not done by what is bought or rented today.
 LONGEST_S = 5 * 31557600.0
 # Of a good power supply under load.
@@ -207,11 +212,17 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
             # Only a language model is shared out over cards, over more than are there of no smaller ones.
             single, added = _numbers(them, specs, "memory_bytes"), them.count > len(need.have)
             size = single * (them.count if need.task else 1.0)
-            ok = (size >= float(size[have].max())) | (not need.upgrade)
+            # Of work that is named nobody misses memory that it leaves free.
+            taken = [max(need.least_gb * 1e9, m.value if (m := row.speed.memory_bytes) else 0.0)
+                     for row in them.rows]  # fmt: skip
+            roomy = (0.0 < np.array(taken)) & (np.array(taken) <= ROOMY * single) & (not is_assumed(need))
+            ok = (size >= float(size[have].max())) | (not need.upgrade) | roomy
             ok &= ~added | (single >= float(single[have].min())) | (not need.task)
             simple("", (them.outlay <= 0) | ok, LESS_MEMORY, ("a GPU with as much memory", {}))
     # Watts and slots of one's own machine; a rented one has what it needs.
     board = _numbers(them, specs, "power_w") * them.count
+    if need.capped:
+        board = np.where(board <= cap_w(need) / LEAST_POWER, np.minimum(board, cap_w(need)), board)
     host_w = np.array([watts for _, _, watts in hosts_of(them.rows)], dtype=float)
     slots = _numbers(them, specs, "slots") * them.count
     for code, field, used, unit in (
@@ -232,9 +243,36 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
     return (*found, *_time(need, them), *_money(need, them))
 
 
+def is_assumed(need: Need) -> bool:
+    """Whether the question names no work, so that one was assumed."""
+    return any(re.match(r"no \w+ was named", note) for note in need.notes)
+
+
 def supply_w(cards_w: float) -> int | None:
     """The least supply on sale for cards of so many watts and their machine; None where one is not enough."""
     return next((w for w in SUPPLIES_W if w >= SUPPLY * (cards_w + HOST_PEAK_W)), None)
+
+
+def cap_w(need: Need) -> float:
+    """Watts that all cards of one's own machine may draw: their limit, or what the supply that is there feeds
+    without tripping."""
+    there = next((float(n.split()[3]) for n in need.notes if n.startswith(SUPPLIED[:11])), inf)
+    stated = need.power_w or inf if need.capped else inf
+    return min(stated, there / SUPPLY - HOST_PEAK_W)
+
+
+def limited(need: Need, speed: Record) -> Record:
+    """The speed of cards that may draw less than their board power. The power of a chip goes with the cube of
+    its clock, so speed with the cube root of its watts; what waits for memory loses less."""
+    watts, cap = (catalog.get(speed.gpu_id).power_w or 0.0) * speed.gpus, cap_w(need)
+    if need.acquire != "own" or speed.throughput is None or not cap < watts <= cap / LEAST_POWER:
+        return speed
+    share = cap / watts
+    seconds = speed.seconds / share ** (1 / 3) if speed.seconds else None
+    return replace(
+        speed, throughput=speed.throughput.times(share ** (1 / 3)), seconds=seconds,
+        watts=speed.watts and speed.watts.times(share),
+    )  # fmt: skip
 
 
 def _watts(cards_w: float) -> str:
@@ -251,6 +289,12 @@ def made_for_fp64(gpu: str) -> bool:
 def kept(found: Sequence[Limit], size: int) -> Mask:
     """Candidates that keep all limits."""
     return reduce(np.logical_and, (limit.ok for limit in found), np.ones(size, dtype=bool))
+
+
+def holds(need: Need, speed: Record) -> bool:
+    """Whether the memory of a GPU holds the work, of which a workload that stands in may know less."""
+    size = (catalog.get(speed.gpu_id).memory_bytes or inf) / 1e9
+    return size >= need.least_gb - HALF_GB and (speed.fits_probability or 1.0) >= FITS
 
 
 def _fits(them: Candidates) -> Limit:

@@ -192,11 +192,11 @@ def fed_by(need: Need, option: Option) -> str:
     supply = fit.supply_w(board_w)
     if board_w <= USUAL.slot_w * option.count and catalog.get(option.gpu_id).text("form") == "pcie":
         return f"a PCIe slot gives a card {float(USUAL.slot_w):g} W, so no power plug is needed"
-    there = next((float(n.split()[3]) for n in need.notes if n.startswith(fit.SUPPLIED[:11])), inf)
-    if there < (supply or inf):
-        each = (there / fit.SUPPLY - fit.HOST_PEAK_W) / option.count
-        advised = f"makers advise a supply of {f'{supply} W' if supply else 'more'}"
-        return advised + f": with {there:g} W, limit each card to {each:.0f} W" * bool(each >= USUAL.slot_w)
+    if (cap := fit.cap_w(need)) < board_w:
+        each, counted = cap / option.count, ", which its speed counts" * (board_w <= cap / fit.LEAST_POWER)
+        limit = f"limit{'ed' if need.capped else ''} each card to {each:.0f} W{counted}" * (each >= USUAL.slot_w)
+        advised = f"makers advise a supply of {f'{supply} W' if supply else 'more'}: for yours, "
+        return f"{advised * (not need.capped)}{limit}"
     return f"a power supply of {supply} W" if supply else f"{(board_w + host_w) / 1000:.2g} kW with its host"
 
 

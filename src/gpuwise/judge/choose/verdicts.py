@@ -12,7 +12,7 @@ from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import phrases
 from gpuwise.judge.choose.answer import LITTLE
-from gpuwise.judge.choose.fit import link_of
+from gpuwise.judge.choose.fit import is_assumed, link_of
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, WORDS
 from gpuwise.judge.choose.owning import bills
 from gpuwise.judge.choose.phrases import begun, often, rate_of, sum_of, times, weekly_use, weights_of
@@ -78,7 +78,7 @@ def would_do_more(other: Option, first: Option, need: Need) -> str:
     by_speed = need.goal == "speed"
     faster = other.throughput.value / first.throughput.value
     better = faster if by_speed else times(first.cost_per_item_usd, other.cost_per_item_usd)
-    if better is None or better < MUCH:
+    if better is None or better < MUCH or not other.stale:
         return ""
     less, name = f"cost {significant(1 / better)} of it for the same work", begun(phrases.offered_as(other))
     does = f"do {significant(better)} times as much" if by_speed else less
@@ -223,7 +223,7 @@ def lacks(gpu: str) -> str:
 
 def memories(need: Need) -> str:
     """The memory of each that is compared, where the work was assumed and this is what was asked about."""
-    if len(need.sets) < 2 or not any(re.match(r"no \w+ was named", note) for note in need.notes):
+    if len(need.sets) < 2 or not is_assumed(need):
         return ""
     sizes = {one: (memory_of(need, catalog.get(one[0])) or 0.0) * one[1] / 2**30 for one in need.sets}
     each = (f"{phrases.counted(*one)} {size:.4g} GiB" for one, size in sizes.items())
