@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
@@ -87,7 +87,9 @@ def _chosen(
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
         choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
     rent = "" if several else _beside_rent(market, choice)
-    broken = (n for n in choice.need.notes if n.startswith((NOT_TO_RENT, OF_ANY_KIND, OVER_BUDGET, NOTHING)))
+    broken_by = (NOT_TO_RENT, OF_ANY_KIND, OVER_BUDGET, NOTHING)
+    broken_by += (verdicts.UNCHECKED,) if need.asks != "able" else ()
+    broken = (n for n in choice.need.notes if n.startswith(broken_by))
     said = (
         *(f"{phrases.begun(note)}." for note in broken),
         say.not_counted(need),
@@ -98,6 +100,7 @@ def _chosen(
         billed,
         _fewer_at_once(market, choice, need.concurrent),
         _one_alone(choice),
+        _too_small(market, choice.need),
         choice.answer,
         verdicts.sent_out(choice.need, choice.options[0], market.offers) if need.egress_gb else "",
         verdicts.split(choice) if need.users > 1 else "",
@@ -132,6 +135,14 @@ def _one_alone(choice: Recommendation) -> str:
     if need.task in ("", "infer") or told or not names_of(need) or first.count == need.gpus[0]:
         return ""
     return f"{speeds.recipes(need, first.gpu_id, need.gpus[0])}."
+
+
+def _too_small(market: _Market, need: Need) -> str:
+    """Why several of a GPU are taken where one was named."""
+    if verdicts.AS_MANY not in need.notes or need.asks:
+        return ""
+    (one,) = market.facts_of(need, {names_of(need)[0]: (1,)})
+    return f"One is not enough: {one.refusal}." if one.refusal else ""
 
 
 def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
@@ -417,10 +428,12 @@ class _Market:
 
     def speeds(self, need: Need, allowed: Sequence[Offer]) -> tuple[Record, ...]:
         ids = offered(need, allowed, self.facts.today)
-        known = speeds.gather(
-            need, ids, self.forecast, results=self.facts.results, published=self.facts.published
+        return tuple(fit.limited(need, speed) for speed in self.facts_of(need, ids))
+
+    def facts_of(self, need: Need, wanted: Mapping[str, Sequence[int]]) -> tuple[Record, ...]:
+        return speeds.gather(
+            need, wanted, self.forecast, results=self.facts.results, published=self.facts.published
         )
-        return tuple(fit.limited(need, speed) for speed in known)
 
     def best(self, need: Need) -> Recommendation:
         check_wanted()
@@ -631,8 +644,12 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
     if error.code == "too-large" and need.task and (named := _one_set(need)):
         said += [speeds.recipes(need, *named)] if need.task != "infer" else []
         said.append(speeds.shorter(need, *named))
+        weights = (Precision.FP8, Precision.INT4) if need.task == "infer" and not need.formats else ()
+        in_less = (market.best_or_none(replace(need, precision=p)) for p in weights if p != need.precision)
+        if less := next(filter(None, in_less), None):
+            said.append(f"in {less.need.precision} it fits: {phrases.offered_as(less.options[0])}")
         data["why"] = "; ".join(said)
-    if need.task and need.budget_usd and not names_of(need) and error.code == "limits":
+    if need.task and need.budget_usd and not (names_of(need) or need.items) and error.code == "limits":
         said.append(speeds.memory_needed(need).rstrip("."))
     if other := _another(market, need, error.code):
         data["instead"] = other
@@ -656,7 +673,9 @@ def _another(market: _Market, need: Need, code: str | None = None) -> Recommenda
     if need.budget_usd == 0 or not (named or need.memory_gb):
         return None  # Nothing that costs something
     # Only the named cards are dropped: a suggestion that breaks another stated limit helps nobody.
+    laptops = bool(named) and all(needs.has_form(catalog.get(gpu), "laptop") for gpu in named)
     same = replace(need, sets=(), only=(), memory_gb=need.memory_gb if named else None)
+    same = replace(same, form="laptop") if laptops else same
     free = replace(same, gpus=(1, needs.MOST_TOGETHER))
     ways = [same, free]
     if need.budget_usd is None and code != "limits":
@@ -706,10 +725,12 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
                 detail += f"; {least_n} of them together hold it"
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
         elif reason is not None and reason.code != "budget" and gpu not in need.have:
-            kind = catalog.get(gpu)
+            kind, why = catalog.get(gpu), reason.detail
+            if need.precision == Precision.FP64 and fit.NO_FP64 in why:
+                why = why.replace(fit.NO_FP64, verdicts.slow_in_fp64(gpu))
             version = kind.text("compute_capability")
             old = f" ({kind.text('architecture')}{f', compute capability {version}' if version else ''})"
-            detail = f"{reason.detail}{old * (reason.detail == UNMEASURED)}"
+            detail = f"{why}{old * (why == UNMEASURED)}"
             detail += fit.last_price(need, gpu, market.offers)
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
     asked_for = {*names} if len(names) <= FEW else set[str]()

@@ -104,7 +104,7 @@ def table(
 
 
 # Of advice, what is said without --why.
-ADVISED = ("left out: ", "is offered: counted", "to buy ", "rent costs no less: ", "electricity: ")
+ADVISED = ("left out: ", "is offered: counted", "to buy ", "rent costs no less: ", "electricity: ", "no units for ")
 
 
 def said(found: Recommendation) -> tuple[str, ...]:

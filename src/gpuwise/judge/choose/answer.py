@@ -17,7 +17,8 @@ from gpuwise.judge.choose.fit import Limit, link_of
 from gpuwise.judge.choose.need import COMPUTERS, HOURS_PER_YEAR, HOURS_STATED, USUAL_NOTE, WORDS, settled
 from gpuwise.judge.choose.owning import both_ways
 from gpuwise.judge.choose.phrases import begun, dated, machine_of, obtained, often, short_name, what_it_does
-from gpuwise.judge.choose.speeds import AT_ONCE, FIRST_TOKEN, OLDEST, RECOMPUTES, memory_needed, recipes
+from gpuwise.judge.choose.speeds import AT_ONCE, FIRST_TOKEN, IDLE, OLDEST, RECOMPUTES, memory_needed, no_units
+from gpuwise.judge.choose.speeds import recipes as ways_to_train
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
@@ -133,7 +134,7 @@ def owned(
         why = left[gpu].detail if gpu in left and not why else why
         if why and why != fit.NO_FASTER:
             if need.task not in ("", "infer") and "does not fit" in why:
-                why += f". {recipes(need, gpu, number)}"
+                why += f". {ways_to_train(need, gpu, number)}"
             for own in (s for s in speeds if (s.gpu_id, s.gpus) == (gpu, number) and need.task):
                 rate = phrases.rate_of(own.throughput.value, own.item) if own.throughput else ""
                 why += f", at {rate} with weights in {own.question.precision}" * bool(rate)
@@ -143,6 +144,15 @@ def owned(
         if gpu in need.have and (gpu, number) not in shown:
             why = broken(gpu, number, have=False) or "no price is known"
             yield f"left out: {phrases.counted(gpu, number)}: {why}"
+
+
+def unpacked(need: Need, options: Sequence[Option]) -> Iterator[str]:
+    """Which cards have no units for the format of weights that was asked for."""
+    named = need.precision if need.task and not need.formats else None
+    lacking = dict.fromkeys(o.gpu_id for o in options if named and no_units(o.gpu_id, named))
+    other = "FP16 or FP32" if named == Precision.BF16 else "16 bits, so such weights spare memory alone"
+    if lacking:
+        yield f"no units for {str(named).upper()}, computed in {other}: {', '.join(lacking)}"
 
 
 def saved(need: Need, them: Candidates, first: int) -> Iterator[str]:
@@ -338,11 +348,13 @@ def not_counted(need: Need) -> str:
 def reasons(found: Recommendation) -> tuple[str, ...]:
     """The three that matter most."""
     need, first, said = found.need, found.options[0], list[str]()
+    begins = "; ".join(why for why in first.why if why.startswith(FIRST_TOKEN))
     if need.latency_s and first.latency_s and USUAL_NOTE not in need.notes:
         of = {"TTFT": "the first token", "TPOT": "each token"}.get(need.latency_kind)
         of = of or f"each step of {first.latency_s * first.throughput.value / first.count:,.0f} {found.item}s"
         said.append(f"{of} after {seconds(first.latency_s)}, of {seconds(need.latency_s)} allowed")
-        said[-1] = "; ".join((said[-1], *(why for why in first.why if why.startswith(FIRST_TOKEN))))
+        begins = "; ".join(filter(None, (said.pop(), begins)))
+    said += [begins] if begins else []
     said += _lead(found)
     if first.outlay_usd:
         said.append(setup(need, first))
@@ -510,6 +522,6 @@ def why(
     if need.task == "infer" and speed.notes:
         if not need.concurrent and (batch := re.fullmatch(r"batch (\d+)", speed.notes[0])):
             yield f"{int(batch[1]) * found.replicas}{AT_ONCE}"
-        yield from (note for note in speed.notes[1:] if note.startswith(FIRST_TOKEN))
+        yield from (n for n in speed.notes[1:] if n.startswith(FIRST_TOKEN) or n.endswith(IDLE))
     if speed.bound:
         yield f"bound by {speed.bound}"

@@ -315,8 +315,6 @@ class _Reader(Worked):
                 fields["latency"] = Latency("TPOT", float(each[1]) / 1e3, first_s)
             elif speed is not None:
                 fields["latency"] = speed._replace(first_s=first_s)
-            else:
-                self.notes.append(f"the first token comes within {late[2]} {late[3]}")
         elif late := take(P.token_time):
             if not take(r"\btpot\b") and "token" not in late[0]:
                 self.late = late[0].strip()

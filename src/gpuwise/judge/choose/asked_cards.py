@@ -44,7 +44,8 @@ class Cards(Words):
             self.notes.append(f"{number} machines, each by itself")
             return
         self.several = number
-        one = self.said(P.watts)  # Of which one has its share
+        one = self.said(P.watts)  # Of which one has its share, unless they are of each
+        one = None if one and re.match(P.machine_behind, self.plain[one.end() :]) else one
         if not one and {count for _, count in self.sets} == {needs.MOST_TOGETHER}:
             self.sets = tuple((gpu, count * number) for gpu, count in self.sets)
             self.notes.append(several[0].strip())

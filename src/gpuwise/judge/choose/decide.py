@@ -111,6 +111,7 @@ def recommend(
             *answer.owned(need, them, found, options, left, speeds),
             *dict.fromkeys(side_by_side(them, places, need)),
             *answer.saved(need, them, places[0]),
+            *answer.unpacked(need, options),
             *mixed(need, them, places, item),
         ),
     )  # fmt: skip
@@ -378,9 +379,10 @@ def hours_that_pay(need: Need, them: Candidates, places: Sequence[int]) -> Itera
 
 def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterator[str]:
     """Which GPUs are counted as so many machines that nobody offers as one."""
-    apart = need.mode == "infer" and need.deadline_s is not None
+    apart = need.mode == "infer" and (need.deadline_s is not None or need.concurrent > 1)
     free = "each on its part of the work: ask whether so many are free"
-    how = free if apart else "which share no link, so a bound"
+    copies = "each with a copy of the model for its share of the people, behind a load balancer"
+    how = copies if need.concurrent > 1 else free if apart else "which share no link, so a bound"
     for place in places[:1] if apart else places if need.mode == "train" or need.task else ():
         row = them.rows[place]
         if row.offer and row.offer.per_hour and row.count > row.offer.count:

@@ -82,7 +82,7 @@ SERVER_SLOTS = 2
 FANLESS = "made for a server's fans"
 # A model is not shared out over smaller cards without a link of their own, unless they are named.
 LEAST_SHARD_GB = 12
-SPREAD = "rented out only in machines with fewer GPUs, which share no link to split a model over"
+SPREAD = "no machine of so many is offered to rent, and several share no link to split a model over"
 SHARDED = f"cards of less than {LEAST_SHARD_GB} GB without a link are too small to share a model"
 # Periods that people have words for, in seconds.
 PERIODS = {3600.0: "hour", 86400.0: "day", 604800.0: "week", 2629800.0: "month", 31557600.0: "year"}
@@ -230,7 +230,9 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         ("outlet", "outlet_w", (board + host_w) / SUPPLY_EFFICIENCY, "W"),
     ):  # fmt: skip
         if (most := getattr(need, field)) is not None:
-            owned, say = np.where(them.own, used, 0.0), f"{{:.0f}}{unit or ' slots'}".format
+            # What is there runs on the supply that is there.
+            fed = have & (code == "power") & any(note.startswith(SUPPLIED[:11]) for note in need.notes)
+            owned, say = np.where(them.own & ~fed, used, 0.0), f"{{:.0f}}{unit or ' slots'}".format
 
             def more(value: float, field: str = field, unit: str = unit) -> Relaxed:
                 return f"{ceil(value)}{unit}", {field: float(ceil(value))}
@@ -586,7 +588,7 @@ def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] 
     asked for is not for sale here at all. `left` says of GPUs that were named why each is left out."""
     for limit in found:
         if limit.code and not limit.ok.any() and np.isnan(limit.needed).all():
-            if left:
+            if left and limit.code != "budget":
                 return NoDataError("; ".join(left), hint="a larger GPU, or a smaller model", code="too-large")
             return NoDataError(
                 f"no GPU with a speed and a price here keeps the limit on {limit.code}",
@@ -620,8 +622,9 @@ def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] 
             apart += np.where(limit.ok, 0.0, np.nan_to_num(np.abs(np.log(limit.needed / least)), posinf=0.0))
     place = int(np.lexsort((apart, _broken(them, found)))[0])
     all_of_them = tuple(way(limit, place) for limit in found if not limit.ok[place])
-    most = "" if left else ", nor all but one"
-    return unmet(f"nothing meets all limits{most}", [all_of_them], "; ".join(left))
+    row, faults = them.rows[place], (limit.reason(place) for limit in found if not limit.ok[place])
+    why = "; ".join(left) or f"{row.count} x {row.gpu}: {'; '.join(faults)}"
+    return unmet(f"nothing meets all limits{', nor all but one' * (not left)}", [all_of_them], why)
 
 
 def unmet(problem: str, ways: Sequence[tuple[Way, ...]], why: str = "") -> InputError:

@@ -434,11 +434,13 @@ def _of_model(
         raise InputError(f"no weights are kept in {precision}", hint=f"one of {', '.join(WEIGHTS)}")
     if latency is not None and task != "infer":
         raise InputError(f"a latency is of answers, and here {model.name} learns", hint="leave it out")
-    limit = latency or (Latency("TPOT", USUAL_TPOT_S) if task == "infer" else None)
+    # Who limits the first token alone reads along like others.
+    alone = latency is None or latency.kind == "TTFT"
+    first_s = latency and (latency.seconds if alone else latency.first_s)
+    limit = Latency("TPOT", USUAL_TPOT_S, first_s) if alone and task == "infer" else latency
     limit = limit._replace(kind="TPOT") if limit and limit.kind == "step" else limit
-    notes = [USUAL_NOTE] if task == "infer" and latency is None else []
-    if latency is not None and latency.first_s is not None:
-        notes.append(f"the first token within {units.seconds(latency.first_s)}")
+    notes = [USUAL_NOTE] if alone and task == "infer" else []
+    notes += [f"the first token within {units.seconds(first_s)}"] if first_s is not None else []
     learns = ALL_LEARN if task == "full" else f"adapters, by {task}"
     notes += [learns] if task != "infer" else []
     formats: tuple[Precision, ...] = ()

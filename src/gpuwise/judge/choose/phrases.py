@@ -10,7 +10,7 @@ from gpuwise.judge.choose import fit
 from gpuwise.judge.choose.amounts import USUAL
 from gpuwise.judge.choose.candidates import PAID, STATED, host_of
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, HOURS_STATED
-from gpuwise.judge.choose.speeds import memory_of
+from gpuwise.judge.choose.speeds import IDLE, memory_of
 from gpuwise.model.gpu import RENTS
 from gpuwise.model.judgement import Assumptions, Need, Option
 from gpuwise.model.precision import GGUF
@@ -194,9 +194,10 @@ def fed_by(need: Need, option: Option) -> str:
         return f"a PCIe slot gives a card {float(USUAL.slot_w):g} W, so no power plug is needed"
     if (cap := fit.cap_w(need)) < board_w:
         each, counted = cap / option.count, ", which its speed counts" * (board_w <= cap / fit.LEAST_POWER)
-        limit = f"limit{'ed' if need.capped else ''} each card to {each:.0f} W{counted}" * (each >= USUAL.slot_w)
-        advised = f"makers advise a supply of {f'{supply} W' if supply else 'more'}: for yours, "
-        return f"{advised * (not need.capped)}{limit}"
+        if need.capped:
+            return f"each card limited to {each:.0f} W{counted}"
+        limit = f": for yours, limit each card to {each:.0f} W{counted}" * (each >= USUAL.slot_w)
+        return f"makers advise a supply of {f'{supply} W' if supply else 'more'}{limit}"
     return f"a power supply of {supply} W" if supply else f"{(board_w + host_w) / 1000:.2g} kW with its host"
 
 
@@ -270,9 +271,10 @@ def _engine(need: Need, first: Option) -> str:
     if need.task != "infer":
         return f" (FSDP over {first.count})" if first.count > 1 else ""
     engine, shared = ("llama.cpp", "layers dealt out to") if gguf else ("vLLM", "tensor parallel over")
-    each = first.count // first.replicas
+    idle = sum(int(why.split()[0]) for why in first.why if why.endswith(IDLE))
+    each = (first.count - idle) // first.replicas
     how = f", {first.replicas} copies" * (first.replicas > 1) + f", {shared} {each}" * (each > 1)
-    return f" ({engine}{how})"
+    return f" ({engine}{how}{f', {idle}{IDLE}' * bool(idle)})"
 
 
 def rate_of(value: float, item: str) -> str:
