@@ -114,7 +114,7 @@ def test_what_an_api_takes_stands_beside_what_a_machine_takes(text: str, sums: t
         (
             "can i serve a 70b to 20 users for $300 a month",
             {"on-demand"},
-            "No: 1 x a100-pcie-80gb over budget",
+            "No: 2 x a40 over budget",
         ),
         ("is it possible to train resnet50 on imagenet for under 5 dollars", {"on-demand"}, "No: 1 x"),
         ("deepseek v3 at home, is that possible for under 10k", {"new"}, "No: 4 x rtx-pro-6000"),
@@ -150,7 +150,7 @@ def test_what_an_api_takes_stands_beside_what_a_machine_takes(text: str, sums: t
             "Rent: in",
         ),
         ("a used A100 or rent, 2 years", {"on-demand", "street"}, "Rent: in 2 years"),
-        ("two 4090 with a 1000 W psu enough for llama 3.3 70b", {"street"}, "No: rtx-4090: takes 900W"),
+        ("two 4090 with a 1000 W psu enough for llama 3.3 70b", {"used"}, "At full power these break"),
     ],
 )
 def test_what_is_asked_of_a_card_is_answered_first(text: str, ways: set[str], begins: str) -> None:
@@ -303,7 +303,7 @@ def test_a_computer_whose_price_is_old_is_named_with_it() -> None:
 def test_more_cards_of_those_that_are_there_are_answered_for() -> None:
     found = choose("I have 2x 3090, should I add a third for llama 3.3 70b", Facts(today=DAY)).value
     assert found.options[0].way == "have"
-    assert any("3 x RTX 3090" in text for text in found.advice)
+    assert "3 x RTX 3090 would be 1.00 times as fast" in found.answer
 
 
 def test_a_place_without_an_offer_is_refused() -> None:

@@ -87,9 +87,8 @@ def _chosen(
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
         choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
     rent = "" if several else _beside_rent(market, choice)
-    broken_by = (NOT_TO_RENT, OF_ANY_KIND, OVER_BUDGET, NOTHING)
-    broken_by += (verdicts.UNCHECKED,) if need.asks != "able" else ()
-    broken = (n for n in choice.need.notes if n.startswith(broken_by))
+    unsaid = (verdicts.UNCHECKED,) if need.asks == "able" else ()  # Of which the verdict speaks
+    broken = (n for n in choice.need.notes if n.startswith(BROKEN) and n not in unsaid)
     said = (
         *(f"{phrases.begun(note)}." for note in broken),
         say.not_counted(need),
@@ -534,6 +533,8 @@ NOT_TO_RENT = "no offer to rent the named GPUs is known"
 OF_ANY_KIND = "none of that kind keeps the limits: of any kind"
 OVER_BUDGET = "none of these keeps the budget"
 NOTHING = "nothing within the limits"
+CAPPED = "at full power these break the limit, so they are held below it: their speed goes with the cube root"
+BROKEN = (NOT_TO_RENT, OF_ANY_KIND, OVER_BUDGET, NOTHING, CAPPED, verdicts.UNCHECKED)
 BY_SHEET = "nothing keeps the limits whose like was measured: by data sheets"
 FEWER = "fewer at once than asked"
 
@@ -546,7 +547,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         return replace(need, notes=(*need.notes, note), **changes)
 
     if needs.USUAL_NOTE in need.notes:
-        yield _unhurried(need, f"nothing makes {needs.USUAL_NOTE}")
+        yield _unhurried(need, f"no option within the limits makes {needs.USUAL_NOTE}")
     if need.asks == "able" and need.memory_gb and not names:
         yield noted(verdicts.NOT_ENOUGH, memory_gb=None)
     if need.upgrade:
@@ -555,7 +556,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         note = f"{NOTHING} with as much memory is enough faster than what you have"
         yield noted(note, upgrade=False, keep=True)
     if need.power_w and not need.capped and (names or need.have) and error.code == "limits":
-        yield noted("cards of more watts are limited to these: speed by the cube root of them", capped=True)
+        yield noted(CAPPED, capped=True)
     one, homely = need.gpus == (1, 1), need.at_home and need.gpus == (1, needs.MOST_AT_HOME)
     if homely or (one and (need.at_home or (need.users > 1 and need.task))):
         if one:
@@ -1034,7 +1035,7 @@ def _with_shorter(market: _Market, choice: Recommendation) -> Recommendation:
         return choice
     only = need.only if len(need.only) <= FEW else ()
     other = market.best_or_none(replace(need, precision=Precision.INT4, fallback=None, only=only, notes=()))
-    said = decide.allowing("--precision int4", other.options[0], None) if other else ""
+    said = decide.allowing("--precision int4", other.options[0], None, need) if other else ""
     said += f": all of this is of {need.precision}, in which {len(large)} GPUs do not hold it" * bool(said)
     return replace(choice, changes=(*filter(None, [said]), *choice.changes))
 

@@ -104,7 +104,9 @@ def table(
 
 
 # Of advice, what is said without --why.
-ADVISED = ("left out: ", "is offered: counted", "to buy ", "rent costs no less: ", "electricity: ", "no units for ")
+ADVISED = (
+    "left out: ", "is offered: counted", "to buy ", "rent costs no less: ", "electricity: ", "no units for ",
+)  # fmt: skip
 
 
 def said(found: Recommendation) -> tuple[str, ...]:

@@ -11,14 +11,13 @@ from math import inf
 from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
-from gpuwise.judge.choose import fit, phrases
+from gpuwise.judge.choose import fit, phrases, speeds
 from gpuwise.judge.choose.candidates import PAID, Candidates, host_of
 from gpuwise.judge.choose.fit import Limit, link_of
 from gpuwise.judge.choose.need import COMPUTERS, HOURS_PER_YEAR, HOURS_STATED, USUAL_NOTE, WORDS, settled
 from gpuwise.judge.choose.owning import both_ways
 from gpuwise.judge.choose.phrases import begun, dated, machine_of, obtained, often, short_name, what_it_does
-from gpuwise.judge.choose.speeds import AT_ONCE, FIRST_TOKEN, IDLE, OLDEST, RECOMPUTES, memory_needed, no_units
-from gpuwise.judge.choose.speeds import recipes as ways_to_train
+from gpuwise.judge.choose.speeds import AT_ONCE, FIRST_TOKEN, IDLE, OLDEST, RECOMPUTES, memory_needed, recipes
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
@@ -134,7 +133,7 @@ def owned(
         why = left[gpu].detail if gpu in left and not why else why
         if why and why != fit.NO_FASTER:
             if need.task not in ("", "infer") and "does not fit" in why:
-                why += f". {ways_to_train(need, gpu, number)}"
+                why += f". {recipes(need, gpu, number)}"
             for own in (s for s in speeds if (s.gpu_id, s.gpus) == (gpu, number) and need.task):
                 rate = phrases.rate_of(own.throughput.value, own.item) if own.throughput else ""
                 why += f", at {rate} with weights in {own.question.precision}" * bool(rate)
@@ -149,7 +148,7 @@ def owned(
 def unpacked(need: Need, options: Sequence[Option]) -> Iterator[str]:
     """Which cards have no units for the format of weights that was asked for."""
     named = need.precision if need.task and not need.formats else None
-    lacking = dict.fromkeys(o.gpu_id for o in options if named and no_units(o.gpu_id, named))
+    lacking = dict.fromkeys(o.gpu_id for o in options if named and speeds.no_units(o.gpu_id, named))
     other = "FP16 or FP32" if named == Precision.BF16 else "16 bits, so such weights spare memory alone"
     if lacking:
         yield f"no units for {str(named).upper()}, computed in {other}: {', '.join(lacking)}"
@@ -367,7 +366,9 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     if allowed and first.power_w and catalog.get(first.gpu_id).text("form") in COMPUTERS:
         said.append(f"{first.power_w:g} W at most, of {allowed:.0f} W allowed")
     if need.deadline_s and first.time_s:
-        said.append(f"done in {seconds(first.time_s.value)} of the {seconds(need.deadline_s)} allowed")
+        late = first.time_s.high / need.assumptions.utilisation > need.deadline_s
+        most = f"; at the low end of its speed in {seconds(first.time_s.high)}, too late" * late
+        said.append(f"done in {seconds(first.time_s.value)} of the {seconds(need.deadline_s)} allowed{most}")
     if need.mode == "train" and first.count > 1:
         # How several of them talk to each other decides what they are worth together.
         link = f"they talk over {link_of(catalog.get(first.gpu_id), first.count)}"
@@ -409,7 +410,7 @@ def _lead(found: Recommendation) -> Iterator[str]:
     if need.goal == "speed":
         slower = percent(second.throughput.value / first.throughput.value, 0)
         most = "the most that the limits allow, or nearly: the next GPU does"
-        yield f"{most} {slower} of it for {significant(dearer)} times the cost"
+        yield f"{most} {slower} of it for {significant(dearer)} times the {phrases.cost_of(need)}"
         thrifty = min(others, key=lambda o: o.cost_per_item_usd.value if o.cost_per_item_usd else inf)
         less = phrases.times(thrifty.cost_per_item_usd, first.cost_per_item_usd)
         if less and less < phrases.WORTH_A_WORD:
@@ -473,7 +474,7 @@ def runner_up(found: Recommendation) -> str:
     )
     if other is None:
         return ""
-    cost, of = phrases.times(other.cost_per_item_usd, first.cost_per_item_usd), "cost"
+    cost, of = phrases.times(other.cost_per_item_usd, first.cost_per_item_usd), phrases.cost_of(found.need)
     if found.need.goal == "price" and bool(first.outlay_usd) == bool(other.outlay_usd):
         cost, of = phrases.times(other.price_usd, first.price_usd), "price"
     said = [f"{phrases.as_times(cost)} the {of}"] if cost is not None else []

@@ -284,16 +284,29 @@ def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *,
     if need.acquire != "rent":
         computers = [(gpu, 1) for gpu in _computers(need, today)]
         rows += [
-            Row(gpu, n, "unpriced", np.nan, 0.0, False, known[gpu, n], last.get(gpu))
+            Row(gpu, n, "unpriced", np.nan, 0.0, False, known[gpu, n],
+                last[gpu] if gpu in last and _is_believed(last[gpu], known, rows) else None)
             for gpu, n in dict.fromkeys((*computers, *named))
             if gpu not in priced
             and (need.sold != ("new",) or gpu in dict(need.sets) or is_sold_new(gpu, today))
             and need.have.count(gpu) < n
             and (gpu, n) in known
             and (n >= LEAST_BOARD or catalog.get(gpu).text("form") not in MODULES)
-        ]
+        ]  # fmt: skip
     asked = (row for row in rows if row.way == "have" or not need.sets or (row.gpu, row.count) in need.sets)
     return columns(need, list(asked))
+
+
+def _is_believed(old: Offer, known: Mapping[tuple[str, int], Record], rows: Sequence[Row]) -> bool:
+    """Whether an old price may still be had: not where less speed and memory costs more today."""
+    gpu = old.gpu_ids[0]
+    speed, memory = known.get((gpu, 1)), catalog.get(gpu).memory_bytes or 0.0
+    weaker = (
+        row for row in rows
+        if row.count == 1 and row.way in ("new", "used", "street") and speed is not None
+        and row.speed.value <= speed.value and (catalog.get(row.gpu).memory_bytes or inf) <= memory
+    )  # fmt: skip
+    return not any(row.price > old.amount for row in weaker)
 
 
 def price_half(offer: Offer, today: date) -> float:

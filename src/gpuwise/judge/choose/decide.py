@@ -45,6 +45,8 @@ MANY = 16
 EXCLUDED = ("spot", "community", "reserved", "serverless")
 # A lead in speed that is worth no extra money, and money that is worth a lower cost of use.
 AS_FAST, A_LITTLE_MORE = 1.1, 1.25
+# Times the least cost that a deadline is worth which is kept at the low end of a speed, too.
+SURE = 1.5
 # A lead in speed that decides between rents of the same cost.
 MUCH_FASTER = 1.5
 
@@ -91,6 +93,12 @@ def recommend(
     places.sort(key=_least_money(need, them, tuple(places)).__ne__)
     if them.rows[places[0]].way == "unpriced":
         places = _by_last_price(need, them, places)
+    if need.deadline_s is not None:
+        # A day is kept at the low end of a speed, too, where that costs little more.
+        paid_s = them.time * np.exp(them.speed_half) / need.assumptions.utilisation
+        near = (p for p in places if them.ranked[p] <= SURE * them.ranked[places[0]])
+        safe = next((p for p in near if paid_s[p] <= need.deadline_s), places[0])
+        places.sort(key=safe.__ne__)
     kept = max((p for p in places if them.rows[p].way == "have"), key=lambda p: them.speed[p], default=None)
     buys = need.goal == "speed" and kept is not None and them.outlay[places[0]] > 0
     if kept is not None and buys and them.speed[places[0]] < AS_FAST * them.speed[kept]:
@@ -142,6 +150,10 @@ def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
     and of a budget what then does the work for least. Of rents that cost the same for the work, or for hours
     that are paid for anyway, what is much faster."""
     first, paid = places[0], need.items is not None or priced.is_service(need)
+    if need.acquire == "both" and need.goal == "cost" and them.outlay[first] > 0 and not need.either:
+        # Who pays the same for a rent ties up no money.
+        tied = (p for p in places if not them.own[p] and them.ranked[p] <= EQUAL * them.ranked[first])
+        first = next(tied, first)
     if not them.own[first] and (paid if need.goal == "cost" else need.goal == "price" and need.users > 1):
         same = [p for p in places if them.ranked[p] <= EQUAL * them.ranked[first]]
         same = [p for p in same if them.rows[p].way in (them.rows[first].way, "on-demand")]
@@ -280,18 +292,19 @@ def with_excluded(
             best.setdefault(f"{option.way} rent", option)
     if other is not None and other.options[0].key != found.options[0].key:
         best["another region" if need.region else "another GPU"] = other.options[0]
-    said = filter(None, (allowing(way, option, first) for way, option in best.items()))
+    said = filter(None, (allowing(way, option, first, need) for way, option in best.items()))
     allowed = " or ".join(said)
     return replace(found, changes=(*([f"to allow {allowed}"] if allowed else []), *found.changes))
 
 
-def allowing(way: str, option: Option, first: Interval | None) -> str:
+def allowing(way: str, option: Option, first: Interval | None, need: Need) -> str:
     """What another kind of rent or GPU would save; empty where that is little."""
     cost = times(option.cost_per_item_usd, first)
     if not option.price_usd or not (first is None or (cost is not None and cost < WORTH_A_WORD)):
         return ""
     # A thousandth is of a purchase that one piece of work does not pay for.
-    more = f", {significant(cost)} times the cost" if cost is not None and cost > WORTH_SAYING else ""
+    said = cost is not None and cost > WORTH_SAYING
+    more = f", {significant(cost or 0.0)} times the {phrases.cost_of(need)}" * said
     return f"{way} ({offered_as(option)}{more})"
 
 

@@ -215,7 +215,7 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
             # Of work that is named nobody misses memory that it leaves free.
             taken = [max(need.least_gb * 1e9, m.value if (m := row.speed.memory_bytes) else 0.0)
                      for row in them.rows]  # fmt: skip
-            roomy = (0.0 < np.array(taken)) & (np.array(taken) <= ROOMY * single) & (not is_assumed(need))
+            roomy = (np.array(taken) <= ROOMY * single) & bool(min(taken)) & (not is_assumed(need))
             ok = (size >= float(size[have].max())) | (not need.upgrade) | roomy
             ok &= ~added | (single >= float(single[have].min())) | (not need.task)
             simple("", (them.outlay <= 0) | ok, LESS_MEMORY, ("a GPU with as much memory", {}))
@@ -822,7 +822,8 @@ def use(name: str, need: Need, own: Record, offers: Sequence[Offer], today: date
     in_16 = "fp16" * (own.question.precision == Precision.BF16 and spec.supports("bf16") is False)
     return Use(
         preset=name, title=preset.title, verdict=verdict, reason=lacks, item=item,
-        example=f"{works} {need.mode} {in_16 or own.question.precision or need.precision}",
+        example=f"{works} {need.mode} {in_16 or own.question.precision or need.precision}"
+        + f", batch {own.batch}" * bool(own.batch),
         throughput=own.throughput, basis=own.basis,
         cost_per_item_usd=min((float(cost) for cost in them.per_item if cost > 0), default=None),
     )  # fmt: skip

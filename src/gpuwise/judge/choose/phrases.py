@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from math import inf
-
 from gpuwise.facts import catalog
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit
 from gpuwise.judge.choose.amounts import USUAL
 from gpuwise.judge.choose.candidates import PAID, STATED, host_of
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, HOURS_STATED
-from gpuwise.judge.choose.speeds import IDLE, memory_of
+from gpuwise.judge.choose.speeds import IDLE, memory_of, no_units
 from gpuwise.model.gpu import RENTS
 from gpuwise.model.judgement import Assumptions, Need, Option
-from gpuwise.model.precision import GGUF
+from gpuwise.model.precision import GGUF, Precision
 from gpuwise.model.result import Interval
 from gpuwise.model.units import brief, percent, seconds, significant, usd
 
@@ -44,6 +42,11 @@ def as_times(ratio: float) -> str:
 def option_name(option: Option) -> str:
     where = f" at {option.provider}" if option.provider else ""
     return f"{option.count} x {option.gpu_id} {option.way}{where}"
+
+
+def cost_of(need: Need) -> str:
+    """What a ratio of costs is of: of hours that are paid for anyway, or of as much work."""
+    return "cost of an hour" if priced.is_service(need) else "cost of the same work"
 
 
 def often(need: Need) -> str:
@@ -110,8 +113,7 @@ def weights_of(need: Need, option: Option) -> str:
     )
     weights = option.precision or need.precision
     instead = {"fp8": "products in 16 bits", "bf16": "take fp16"}.get(weights, "")
-    no_units = instead and catalog.get(option.gpu_id).text(f"matrix_{weights}") == "False"
-    kept = f", which it has no units for: {instead}" if no_units else ""
+    kept = f", which it has no units for: {instead}" * no_units(option.gpu_id, Precision(weights))
     return f" with weights in {weights}{kept}{_engine(need, option)}{memory}"
 
 
