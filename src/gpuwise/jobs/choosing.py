@@ -101,6 +101,7 @@ def _chosen(
         _one_alone(choice),
         _too_small(market, choice.need),
         choice.answer,
+        next((f"{phrases.begun(a)}." for a in choice.advice if "is offered: counted" in a), ""),
         verdicts.sent_out(choice.need, choice.options[0], market.offers) if need.egress_gb else "",
         verdicts.split(choice) if need.users > 1 else "",
         rent,
@@ -576,11 +577,12 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         said = "by qlora: adapters beside weights of 16 bits are more than the limits allow"
         notes = (*(each for each in need.notes if each != "adapters, by lora"), said)
         yield replace(need, task="qlora", precision=Precision.NF4, notes=notes)
-    drawn = needs.DIFFUSION.get(need.title)
-    if drawn and drawn.gb_4 < need.least_gb == drawn.gb:
+    drawn = needs.DIFFUSION.get(need.title.removeprefix("adapters of "))
+    in_4 = {drawn.gb: drawn.gb_4, drawn.gb_lora: drawn.gb_lora_4} if drawn else {}
+    if need.least_gb and (less := in_4.get(need.least_gb, need.least_gb)) < need.least_gb:
         shorter = tuple(note.replace("weights in 8 bits", "weights in 4 bits") for note in need.notes)
         said = "weights in 8 bits are more than the limits allow"
-        yield replace(need, least_gb=drawn.gb_4, notes=(*shorter, said))
+        yield replace(need, least_gb=less, notes=(*shorter, said))
     if error.code == "too-large" and need.have and need.task == "infer" and need.concurrent > 1:
         notes = (*(each for each in need.notes if each != FEWER), FEWER)
         yield replace(need, concurrent=need.concurrent * 3 // 4, notes=notes)

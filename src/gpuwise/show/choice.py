@@ -30,6 +30,8 @@ _ENOUGH_USD = 0.01
 # Of the terminal: changes and left-out GPUs that are named; the rest is behind the detail.
 _CHANGES, _APART = 3, 6
 _MOST_WORDS, _SAID = 50, 9
+# Letters by which a reason is one that the answer holds.
+_SAME = 40
 # More points hide each other.
 _DRAWN = 40
 
@@ -105,7 +107,7 @@ def table(
 
 # Of advice, what is said without --why.
 ADVISED = (
-    "left out: ", "is offered: counted", "to buy ", "rent costs no less: ", "electricity: ", "no units for ",
+    "left out: ", "to buy ", "rent costs no less: ", "electricity: ", "no units for ",
 )  # fmt: skip
 
 
@@ -121,7 +123,11 @@ def said(found: Recommendation) -> tuple[str, ...]:
         *([f"Runner-up: {found.runner_up}"] if found.runner_up else []),
         *(f"Would change it: {text}" for text in found.changes[:_CHANGES]),
         # A card that is there and cannot do the work is what its owner asks about first.
-        *(text for text in found.advice if any(word in text for word in ADVISED)),
+        *(
+            text
+            for text in found.advice
+            if any(word in text for word in ADVISED) and text.partition(": ")[2][:_SAME] not in found.answer
+        ),
         *filter(None, [taken_as_asked(found.need, found.item)]),
         *old_prices(_days(found, found.prices_on), _days(found, first.seen_on) if first.price_usd else 0),
     )

@@ -422,8 +422,9 @@ def _lead(found: Recommendation) -> Iterator[str]:
     elif not first.outlay_usd and dearer * priced.EQUAL < 1:
         return  # Another rule than its cost put it first
     elif not first.outlay_usd:
-        quicker = significant(first.throughput.value / second.throughput.value)
-        yield f"a tie with the {least}, {phrases.offered_as(second)}, and {quicker} times as fast"
+        quicker = f"{significant(first.throughput.value / second.throughput.value)} times as fast"
+        better = "no money at once" if second.outlay_usd else quicker
+        yield f"a tie with the {least}, {phrases.offered_as(second)}, and {better}"
     elif second.outlay_usd > first.outlay_usd:
         more = f"{usd(second.outlay_usd)} at once instead of {usd(first.outlay_usd)}"
         near = "a tie with" if dearer * priced.EQUAL > 1 else f"{significant(1 / dearer)} times"

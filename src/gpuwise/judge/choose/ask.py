@@ -86,10 +86,8 @@ class _Reader(Worked):
     def asked(self) -> Asked:
         """Reads it all, the most particular rules first, and takes what nothing reads as a limit for one."""
         while later := self.blank(P.unreleased):
-            self.ignore(later[0].strip())
-            self.correct(
-                "What GPUs will come, and how fast and dear they are, is not known: this is of today."
-            )
+            self.notes.append(f"{later[0].strip()}: not known here")
+            self.correct("What GPUs will come, how fast they are and what any will cost then, is not known.")
         self._read_peak()
         self._read_sum()
         self._read_unknown_things()

@@ -60,6 +60,7 @@ class Diffusion(NamedTuple):
     gb: float  # Weights and text encoders in 8 bits, or what their maker says that it takes
     gb_4: float  # With weights in 4 bits; as much where these are not shorter
     gb_lora: float  # To train adapters of it
+    gb_lora_4: float  # On weights in 4 bits
     weights: float
     words: str
 
@@ -68,7 +69,8 @@ DIFFUSION: dict[str, Diffusion] = {
     name: Diffusion(
         like=row["like"], steps=int(row["steps"]), guided=int(row["guided"]),
         runs=float(row["tflop"]) / float(row["tflop_of_like"]), gb=float(row["gb"]), gb_4=float(row["gb_4"]),
-        gb_lora=float(row["gb_lora"]), weights=float(row["weights"]), words=row["words"],
+        gb_lora=float(row["gb_lora"]), gb_lora_4=float(row["gb_lora_4"]), weights=float(row["weights"]),
+        words=row["words"],
     )
     for row in catalog.rows(DATA / "diffusion.csv") for name in (row["model"], *row["also"].split())
 }  # fmt: skip

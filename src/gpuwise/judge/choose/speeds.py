@@ -561,10 +561,13 @@ def _held(need: Need) -> str:
     if model is None:
         on_top = "the text encoder, the VAE and what is computed at the size asked for"
         return f", its weights alone: {on_top} come on top, or are swapped to the host's memory"
-    bits = 4 if need.least_gb == model.gb_4 < model.gb else 8 if "8 bits" in model.words else 16
+    in_4 = need.least_gb == model.gb_4 < model.gb or need.least_gb == model.gb_lora_4 < model.gb_lora
+    bits = 4 if in_4 else 8 if "8 bits" in model.words else 16
     learns = "what learns and is kept for the backward pass; with blocks in the host's memory less but slower"
     runs = "text encoders and what is computed"
-    rest = {model.gb: runs, model.gb_4: runs, model.gb_lora: learns}.get(need.least_gb)
+    rest = {model.gb: runs, model.gb_4: runs, model.gb_lora: learns, model.gb_lora_4: learns}.get(
+        need.least_gb
+    )
     weights = f"{model.weights * bits / 8e9:.3g} of weights in {bits} bits"
     return f": {weights}, the rest {rest}" if rest else ""
 
