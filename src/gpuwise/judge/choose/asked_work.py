@@ -706,9 +706,8 @@ class Worked(Cards):
             if found := self.take(pattern, again=again):
                 self.every(pattern)
                 self.open_model = is_model(name, None) and "small" not in found[0]
-                app = name == FP64 and not re.search(P.in_double, found[0])  # "VASP"
                 likes = "nothing here is just that, fft, cholesky and stencil stand in"
-                self.notes += [f"{found[0]}: {likes}"] if app else []
+                self.notes += [f"{found[0]}: {likes}"] * bool(re.fullmatch(P.programs, found[0]))
                 self.notes += [f"{found[0]} is taken as {name}"] if name not in presets() else []
                 return str(name)
         return None

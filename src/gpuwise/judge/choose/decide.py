@@ -78,6 +78,8 @@ def recommend(
         if "does not fit" in largest:
             each = (s.refusal for s in asked if (s.gpu_id, s.gpus) in need.sets)  # Of all that are named
             raise fit.too_large(need, "; ".join(dict.fromkeys((largest, *each))))
+        if late := [s for s in asked if s.first_token_s]:
+            raise fit.too_late(late)
         raise NoDataError(f"no GPU has a speed: {largest}", hint="measure it", code="bench")
     found = fit.limits(need, them, speeds)
     ok, apart = fit.kept(found, len(them)), priced.machines_of(them)

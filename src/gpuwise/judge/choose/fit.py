@@ -419,6 +419,15 @@ def _missed(need: Need, them: Candidates, place: int, takes: float) -> str:
     return f"{missed}; in time it takes {enough:,} GPUs {how}"
 
 
+def too_late(speeds: Sequence[Record]) -> GpuwiseError:
+    """The error where none of what holds a served model gives a first token in time; of the quickest."""
+    quickest = min(speeds, key=lambda speed: speed.first_token_s.value if speed.first_token_s else inf)
+    after = ceil((quickest.first_token_s.value if quickest.first_token_s else 0.0) * 1e3)
+    name = f"{quickest.gpus} x {quickest.gpu_id}"
+    way = Way("latency", f"TTFT<={after}ms", name, {"first_token_s": after / 1e3})
+    return unmet("nothing meets all limits together", [(way,)], f"{name}: {quickest.refusal}")
+
+
 def too_large(need: Need, refusal: str) -> GpuwiseError:
     """The error for work that fits on no machine, however large; `refusal` is of the largest."""
     if need.task != "full":

@@ -296,7 +296,7 @@ def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
         return blank(issues=refused(why))
     if need.first_token_s is not None and (takes := first.first_token_s or 0.0) > need.first_token_s:
         why = f"the first token takes {seconds(takes)}, {seconds(need.first_token_s)} are allowed"
-        return blank(issues=refused(why))
+        return blank(issues=refused(why), first_token_s=Interval.stated(takes))
     fast = [each for each in tried if (_latency(need, each) or inf) <= most]
     # Of batches that are all too late the quickest says which latency could be had.
     best = (max(fast, key=lambda f: f.tokens_per_s.value if f.tokens_per_s else 0.0) if fast
