@@ -102,7 +102,7 @@ def _chosen(
         _too_small(market, choice.need),
         choice.answer,
         next((f"{phrases.begun(a)}." for a in choice.advice if "is offered: counted" in a), ""),
-        verdicts.sent_out(choice.need, choice.options[0], market.offers) if need.egress_gb else "",
+        _sent_out(market, choice),
         verdicts.split(choice) if need.users > 1 else "",
         rent,
     )
@@ -126,6 +126,13 @@ def _fewer_at_once(market: _Market, choice: Recommendation, asked: int) -> str:
         rate = phrases.rate_of(other.options[0].throughput.value, other.item)
         said += f"; in {weights}{', as they have no units for FP8,' * (not units)} all of them: {rate}"
     return f"{said}."
+
+
+def _sent_out(market: _Market, choice: Recommendation) -> str:
+    need = choice.need
+    free = market.best_or_none(replace(need, egress_gb=0.0)) if need.egress_gb else None
+    other = free.options[0] if free else None
+    return verdicts.sent_out(need, choice.options[0], market.offers, other) if need.egress_gb else ""
 
 
 def _one_alone(choice: Recommendation) -> str:

@@ -15,6 +15,7 @@ from gpuwise.facts import catalog
 from gpuwise.facts.prices import STALE_DAYS, day
 from gpuwise.judge.choose.answer import LITTLE, cooled, question, taken_as_asked
 from gpuwise.judge.choose.candidates import host_of
+from gpuwise.judge.choose.need import USUAL_NOTE
 from gpuwise.judge.choose.phrases import obtained
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
@@ -29,6 +30,8 @@ _SCALES = ((1.0, ""), (1e3, "1k "), (1e6, "1M "), (1e9, "1G "), (1e12, "1T "), (
 _ENOUGH_USD = 0.01
 # Of the terminal: changes and left-out GPUs that are named; the rest is behind the detail.
 _CHANGES, _APART = 3, 6
+# The column of what a stated latency limits.
+LATE = "each after"
 _MOST_WORDS, _SAID = 50, 9
 # Letters by which a reason is one that the answer holds.
 _SAME = 40
@@ -79,6 +82,7 @@ def table(
             "price": price,
             speed: span(option.throughput.times(1 / fastest), lambda v: Amount(brief(v), v, unit_s)),
             "yours": f"{significant(option.speedup)} x" if option.speedup else "",
+            LATE: seconds(option.latency_s) if option.latency_s and USUAL_NOTE not in need.notes else "",
             "known by": option.basis,
             "time": seconds(option.time_s.value) if option.time_s else "",
             "cost": span(option.cost_usd, usd) if option.cost_usd else "",
@@ -269,7 +273,9 @@ def assumed(a: Assumptions, *, service: bool = False) -> str:
     host = "host by class" if a.host_usd is None else f"host ${a.host_usd:,.0f} for each GPU"
     parts = (
         f"electricity ${a.electricity_usd_per_kwh:.3g}/kWh",
-        "running around the clock" if service else f"{a.hours_per_week:g} h of use a week",
+        "running around the clock"
+        if service
+        else f"{a.hours_per_week:g} h of use a week" + ", off in between" * (a.hours_per_week < 168),
         a.owned_for,
         host if a.host_w is None else f"{host}, {a.host_w:g} W for each GPU",
         f"cooling x{a.cooling:g}",

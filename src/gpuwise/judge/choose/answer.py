@@ -244,7 +244,7 @@ def _unpriced(found: Recommendation) -> str:
     if last:
         seen = f"last seen at about {phrases.sum_of(need, last)}{each} in {first.seen_on[:7]}"
         whole = phrases.last_outlay(need, first)
-        seen += f" at {first.provider}" * bool(first.provider)
+        seen += f" at {first.provider}" * bool(first.provider) + phrases.sold_as(first)
         seen += f", {usd(whole)} with a machine" * (whole > last * first.count)
         seen += f", {usd(whole * need.users)} in all for {need.users}" * (need.users > 1)
     best = "fastest" if need.budget_usd or not last else "most work for the money"

@@ -565,7 +565,7 @@ def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
             return f"sold only in systems, and the last price of one, {seen} for {last.count:g}, is too old"
         return "sold only on boards of 4 or 8 in a server, and no price of such a system is known"
     if need.acquire == "own" and form in COMPUTERS:
-        return "sold only inside a computer, and no price of one is known"
+        return "sold only inside a computer, and no fresh price of one is known"
     what = {"own": "to buy", "rent": "to rent", "both": ""}[need.acquire]
     what = " ".join((what, *need.sold[:1])).strip()
     age = need.assumptions.max_age_days

@@ -233,9 +233,15 @@ def short_name(gpu_id: str) -> str:
     return catalog.get(gpu_id).name.removeprefix("NVIDIA ").removeprefix("GeForce ")
 
 
+def sold_as(option: Option) -> str:
+    """` as a Mac Studio with 512 GB`: the computer that a price is of, which has others beside it."""
+    computer = catalog.get(option.gpu_id).text("form") == "soc" and option.instance
+    return f" as a {option.instance}" if computer else ""
+
+
 def obtained(option: Option) -> str:
     """Where it comes from: `runpod, spot`, `bought used`, `yours`."""
-    seen = f"last seen at {usd(option.last_usd or 0.0)}, {option.seen_on[:7]}"
+    seen = f"last seen at {usd(option.last_usd or 0.0)}, {option.seen_on[:7]}{sold_as(option)}"
     last = seen if option.last_usd else "price not known"
     fixed = {"have": "yours", "unpriced": last, "street": "bought used or new"}
     if option.way in ("new", "used"):

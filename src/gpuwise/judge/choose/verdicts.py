@@ -36,19 +36,30 @@ def room(need: Need, gpu: str, other: Recommendation) -> str:
     return f"{begun(phrases.counted(gpu, number))} {have} the memory for it. "
 
 
-def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> str:
-    """What it costs that data leave a provider's network."""
+def egress_of(option: Option, offers: Sequence[Offer]) -> float | None:
+    """USD of a GB that leaves the provider; None where that is not known."""
+    rates = (o.egress_usd_per_gb for o in offers if o.provider == option.provider)
+    return next((each for each in rates if each is not None), None)
+
+
+def sent_out(need: Need, first: Option, offers: Sequence[Offer], other: Option | None) -> str:
+    """What it costs that data leave a provider's network; and what would cost less, were it known there."""
     if first.way not in RENTS:
         return ""
-    rates = (o.egress_usd_per_gb for o in offers if o.provider == first.provider)
-    rate = next((each for each in rates if each is not None), None)
+    rate = egress_of(first, offers)
+    unknown = other is not None and other.key != first.key and egress_of(other, offers) is None
+    less = ""
+    if other and unknown:
+        less = (
+            f" {begun(phrases.offered_as(other))}, asks less, but nothing is known of what it asks for that."
+        )
     most = priced.most_egress()
     paid = f"{sum_of(need, need.egress_gb * (most if rate is None else rate))}{often(need)}"
     counted_in = "in the cost" if priced.egress_h(need) else "on top of it"
     if rate is not None:
-        return f"{need.egress_gb:,.0f} GB sent out cost {paid} there, {counted_in}."
+        return f"{need.egress_gb:,.0f} GB sent out cost {paid} there, {counted_in}.{less}"
     at = f"at ${most:.3g} a GB, the most known of anybody, {paid}, {counted_in}"
-    return f"What {need.egress_gb:,.0f} GB sent out cost is not known of {first.provider}: {at}."
+    return f"What {need.egress_gb:,.0f} GB sent out cost is not known of {first.provider}: {at}.{less}"
 
 
 def split(found: Recommendation) -> str:
