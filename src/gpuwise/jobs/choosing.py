@@ -1044,7 +1044,8 @@ def _with_shorter(market: _Market, choice: Recommendation) -> Recommendation:
         return choice
     only = need.only if len(need.only) <= FEW else ()
     other = market.best_or_none(replace(need, precision=Precision.INT4, fallback=None, only=only, notes=()))
-    said = decide.allowing("--precision int4", other.options[0], None, need) if other else ""
+    same = other is None or other.options[0].key == choice.options[0].key
+    said = "" if same or not other else decide.allowing("--precision int4", other.options[0], None, need)
     said += f": all of this is of {need.precision}, in which {len(large)} GPUs do not hold it" * bool(said)
     return replace(choice, changes=(*filter(None, [said]), *choice.changes))
 

@@ -693,8 +693,7 @@ class _Reader(Worked):
         each = re.match(P.each_person, self.plain[money.end() :]) if fields.get("users", 1) > 1 else None
         text = (money[1] if money.re.groups else money[0]).strip()
         if re.fullmatch(r"0\d*", text):
-            hint = "a shell takes $800 for a variable: write '... $800' in single quotes"
-            raise InputError(f"a budget of {text}", hint=hint)
+            raise InputError(f"a budget of {text}", hint=needs.IN_SHELLS)
         if re.fullmatch(rf"{P.amount}\s?k?", text):
             read = f"{text} {self.currency}" if self.currency else f"${text}"
             self.notes.append(f"{money[0].strip()} is read as {read}")

@@ -90,6 +90,7 @@ MOST_APART = 64
 MOST_THERE = 2
 # Memory of the largest card that many have at home, and the most cards that share a larger model there.
 HOME_BYTES, MOST_AT_HOME = 24 * 2**30, 4
+IN_SHELLS = "a shell takes $800 for a variable: write '... $800' in single quotes"
 # That anybody keeps a GPU.
 MOST_YEARS, HOURS_PER_YEAR = 30, 365.25 * 24
 # A token later than this is slower than people read, where nothing else was asked for.
@@ -795,6 +796,8 @@ def _in_dollars(text: str, per: str = "") -> str:
 
 def _budget(text: str, rates: Mapping[str, float]) -> tuple[float, str | None]:
     """A sum, of dollars where no currency stands there, also as it is written in a question: "8000 zł"."""
+    if re.match(r"\s*0\d", text):
+        raise InputError(f"a budget of {text[:80]}", hint=IN_SHELLS)
     try:
         return units.parse_budget(re.sub(r"^\s*([\d.,]+\s*k?)\s*($|/.*|a .*|per .*)", r"$\1\2", text), rates)
     except InputError:
