@@ -147,7 +147,7 @@ def owned(
 
 def unpacked(need: Need, options: Sequence[Option]) -> Iterator[str]:
     """Which cards have no units for the format of weights that was asked for."""
-    named = need.precision if need.task and not need.formats else None
+    named = need.precision if need.task == "infer" and not need.formats else None
     lacking = dict.fromkeys(o.gpu_id for o in options if named and speeds.no_units(o.gpu_id, named))
     other = "FP16 or FP32" if named == Precision.BF16 else "16 bits, so such weights spare memory alone"
     if lacking:
@@ -368,6 +368,9 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     if need.deadline_s and first.time_s:
         late = first.time_s.high / need.assumptions.utilisation > need.deadline_s
         most = f"; at the low end of its speed in {seconds(first.time_s.high)}, too late" * late
+        cost = first.cost_usd and first.cost_usd.value
+        sure = any(o.cost_usd and cost and o.cost_usd.value < cost / priced.EQUAL for o in found.options)
+        most = most or "; what costs less may miss it" * sure
         said.append(f"done in {seconds(first.time_s.value)} of the {seconds(need.deadline_s)} allowed{most}")
     if need.mode == "train" and first.count > 1:
         # How several of them talk to each other decides what they are worth together.

@@ -291,7 +291,9 @@ def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
             room = f"{gibibytes(USABLE * first.memory_bytes)} of {room} to use"
         if spec.text("form") == "soc":
             room = f"{gibibytes(USABLE_SHARED * first.memory_bytes)} of its {room} for the GPU"
-        lacks = f", and no units for {precision.upper()}" * (not need.formats and no_units(gpu, precision))
+        lacks = f", and no units for {precision.upper()}" * (
+            serves and not need.formats and no_units(gpu, precision)
+        )
         why = first.refusal or f"does not fit: {needed} on each of {count}, and {gpu} has {room}{lacks}"
         return blank(issues=refused(why))
     if need.first_token_s is not None and (takes := first.first_token_s or 0.0) > need.first_token_s:
