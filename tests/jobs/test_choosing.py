@@ -776,3 +776,26 @@ def test_weights_that_do_not_fit_are_tried_in_fewer_bits() -> None:
     need = need_for("served:llama-3.1-70b", precision="bf16")
     with pytest.raises(NoDataError, match="in int4 it fits: 2 x RTX 3090"):
         choose(replace(need, sets=(("rtx-3090", 2),), acquire="own"), Facts(today=DAY))
+
+
+def test_named_cards_share_what_comes_each_day() -> None:
+    text = "t4 or l4 on gcp for whisper, 450 hours of audio a day"
+    first = choose(text, Facts(today=DAY)).value.options[0]
+    assert (first.gpu_id in ("t4", "l4"), first.count > 1) == (True, True)
+
+
+def test_a_computer_that_is_carried_stands_beside_laptops() -> None:
+    text = "MacBook M4 Max 128 GB or a laptop with an RTX 5090 for a 70b"
+    assert choose(text, Facts(today=DAY)).value.options[0].gpu_id == "apple-m4-max"
+
+
+def test_hours_of_idling_are_no_hours_of_use() -> None:
+    need = need_of("a 4090 for qwen3-8b, idle 20 hours a day", {}, {})[0]
+    assert need.assumptions.hours_per_week == 28
+    assert need_of("an l4 for qwen3-8b, 20 hours a day", {}, {})[0].assumptions.hours_per_week == 140
+
+
+def test_a_deadline_that_all_keep_is_no_reason() -> None:
+    text = "llama-3.1-8b lora on 20M tokens within {} hours, fastest for 2 dollars an hour"
+    reasons = choose(text.format(9), Facts(today=DAY)).value.reasons
+    assert not any("may miss it" in reason for reason in reasons)

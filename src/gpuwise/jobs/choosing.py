@@ -576,7 +576,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted("what comes may wait, as one GPU is busy nearly all of the time", batched=True)
     if error.code == "limits" and need.form == "small" and need.slots and not names:
         yield noted("slots were named, so a card for your own case instead of a small computer", form=None)
-    if need.task and {count for _, count in need.sets} == {1}:
+    shares = need.task or (need.mode == "infer" and need.period_s)
+    if shares and {count for _, count in need.sets} == {1}:
         # Of cards that are named alone, several may share a model.
         for most in (2, 4, needs.MOST_TOGETHER) if len(need.sets) == 1 else (needs.MOST_TOGETHER,):
             yield noted(verdicts.AS_MANY, sets=(), only=names, gpus=(1, most))

@@ -176,6 +176,9 @@ class _Reader(Worked):
             self.notes.append(f"{plan[0].strip()}: a plan that is given up, so not read")
         if again := self.blank(P.spans_again):
             self._read_spans(again)
+        if (idle := self.blank(P.idle_hours)) and 0 < int(idle["hours"]) < 24:
+            self.assumed["hours_per_week"] = 7.0 * (24 - int(idle["hours"]))
+            self.notes.append(f"{idle[0].strip()}: used in the rest; what it draws idle is not counted")
         if some := self.blank(P.evenings):
             self.assumed["hours_per_week"] = USUAL.evening_h * number_of(some[1])
             self.notes.append(f"{some[0].strip()}: {USUAL.evening_h:g} hours each")
@@ -881,8 +884,11 @@ class _Reader(Worked):
         if unread := "|".join(map(re.escape, self.unread())):
             self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?:(?<!\.) (?:{unread}))*", self._left))
         self._read_no_more(named, precision)
+        # A MacBook is carried about, too, and its chip is no card.
+        whole = any(catalog.get(gpu).text("form") == "soc" for gpu in self.named_gpus)
         return Asked(
             workload=self.mixed or named, mode=self.mode, work=self.work, gpus=self.gpus,
             fields=self.fields, assumed=self.assumed, precision=precision, notes=tuple(self.notes),
-            form="laptop" if self.laptop else self.form, currency=self.currency, soon=self.soon,
+            form=("mobile" if whole else "laptop") if self.laptop else self.form, soon=self.soon,
+            currency=self.currency,
         )  # fmt: skip
