@@ -359,7 +359,7 @@ def unknown(name: str) -> InputError:
     near: list[str] = []
     for word in re.findall(r"[\w.+-]{4,}", name.casefold().removeprefix(SERVED)):
         near += difflib.get_close_matches(word, known, n=3, cutoff=0.6 if word == name.casefold() else 0.8)
-        near += [each for each in presets() if word in each]
+        near += [each for each in presets() if word == name.casefold() and word in each]
         # Of one family ("llama-5") where nothing is spelt alike.
         family = re.match(r"[a-z]{4,}(?=[\d.-]|$)", word)
         near += [each for each in known if family and each.startswith(family[0])][: 3 - len(near)]
