@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
@@ -87,7 +87,8 @@ def _chosen(
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
         choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
     rent = "" if several else _beside_rent(market, choice)
-    broken = (n for n in choice.need.notes if n in (NOT_TO_RENT, OF_ANY_KIND, OVER_BUDGET))
+    unsaid = (verdicts.UNCHECKED,) if need.asks == "able" else ()  # Of which the verdict speaks
+    broken = (n for n in choice.need.notes if n.startswith(BROKEN) and n not in unsaid)
     said = (
         *(f"{phrases.begun(note)}." for note in broken),
         say.not_counted(need),
@@ -98,8 +99,10 @@ def _chosen(
         billed,
         _fewer_at_once(market, choice, need.concurrent),
         _one_alone(choice),
+        _too_small(market, choice.need),
         choice.answer,
-        verdicts.sent_out(choice.need, choice.options[0], market.offers) if need.egress_gb else "",
+        next((f"{phrases.begun(a)}." for a in choice.advice if "is offered: counted" in a), ""),
+        _sent_out(market, choice),
         verdicts.split(choice) if need.users > 1 else "",
         rent,
     )
@@ -125,6 +128,13 @@ def _fewer_at_once(market: _Market, choice: Recommendation, asked: int) -> str:
     return f"{said}."
 
 
+def _sent_out(market: _Market, choice: Recommendation) -> str:
+    need = choice.need
+    free = market.best_or_none(replace(need, egress_gb=0.0)) if need.egress_gb else None
+    other = free.options[0] if free else None
+    return verdicts.sent_out(need, choice.options[0], market.offers, other) if need.egress_gb else ""
+
+
 def _one_alone(choice: Recommendation) -> str:
     """What one of a named GPU holds of the ways to train a language model, where several are taken."""
     need, first = choice.need, choice.options[0]
@@ -132,6 +142,14 @@ def _one_alone(choice: Recommendation) -> str:
     if need.task in ("", "infer") or told or not names_of(need) or first.count == need.gpus[0]:
         return ""
     return f"{speeds.recipes(need, first.gpu_id, need.gpus[0])}."
+
+
+def _too_small(market: _Market, need: Need) -> str:
+    """Why several of a GPU are taken where one was named."""
+    if verdicts.AS_MANY not in need.notes or need.asks:
+        return ""
+    (one,) = market.facts_of(need, {names_of(need)[0]: (1,)})
+    return f"One is not enough: {one.refusal}." if one.refusal else ""
 
 
 def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
@@ -417,8 +435,11 @@ class _Market:
 
     def speeds(self, need: Need, allowed: Sequence[Offer]) -> tuple[Record, ...]:
         ids = offered(need, allowed, self.facts.today)
+        return tuple(fit.limited(need, speed) for speed in self.facts_of(need, ids))
+
+    def facts_of(self, need: Need, wanted: Mapping[str, Sequence[int]]) -> tuple[Record, ...]:
         return speeds.gather(
-            need, ids, self.forecast, results=self.facts.results, published=self.facts.published
+            need, wanted, self.forecast, results=self.facts.results, published=self.facts.published
         )
 
     def best(self, need: Need) -> Recommendation:
@@ -519,6 +540,9 @@ def _unhurried(need: Need, note: str) -> Need:
 NOT_TO_RENT = "no offer to rent the named GPUs is known"
 OF_ANY_KIND = "none of that kind keeps the limits: of any kind"
 OVER_BUDGET = "none of these keeps the budget"
+NOTHING = "nothing within the limits"
+CAPPED = "at full power these break the limit, so they are held below it: their speed goes with the cube root"
+BROKEN = (NOT_TO_RENT, OF_ANY_KIND, OVER_BUDGET, NOTHING, CAPPED, verdicts.UNCHECKED)
 BY_SHEET = "nothing keeps the limits whose like was measured: by data sheets"
 FEWER = "fewer at once than asked"
 
@@ -531,14 +555,16 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         return replace(need, notes=(*need.notes, note), **changes)
 
     if needs.USUAL_NOTE in need.notes:
-        yield _unhurried(need, f"nothing makes {needs.USUAL_NOTE}")
+        yield _unhurried(need, f"no option within the limits makes {needs.USUAL_NOTE}")
     if need.asks == "able" and need.memory_gb and not names:
         yield noted(verdicts.NOT_ENOUGH, memory_gb=None)
     if need.upgrade:
         if needs.REPLACED in need.notes and not need.faster:
-            yield noted(f"nothing within the limits is {fit.UPGRADE:g} times as fast", faster=fit.SLIGHTLY)
-        note = "nothing within the limits with as much memory is enough faster than what you have"
+            yield noted(f"{NOTHING} is {fit.UPGRADE:g} times as fast", faster=fit.SLIGHTLY)
+        note = f"{NOTHING} with as much memory is enough faster than what you have"
         yield noted(note, upgrade=False, keep=True)
+    if need.power_w and not need.capped and (names or need.have) and error.code == "limits":
+        yield noted(CAPPED, capped=True)
     one, homely = need.gpus == (1, 1), need.at_home and need.gpus == (1, needs.MOST_AT_HOME)
     if homely or (one and (need.at_home or (need.users > 1 and need.task))):
         if one:
@@ -550,7 +576,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted("what comes may wait, as one GPU is busy nearly all of the time", batched=True)
     if error.code == "limits" and need.form == "small" and need.slots and not names:
         yield noted("slots were named, so a card for your own case instead of a small computer", form=None)
-    if need.task and {count for _, count in need.sets} == {1}:
+    shares = need.task or (need.mode == "infer" and need.period_s)
+    if shares and {count for _, count in need.sets} == {1}:
         # Of cards that are named alone, several may share a model.
         for most in (2, 4, needs.MOST_TOGETHER) if len(need.sets) == 1 else (needs.MOST_TOGETHER,):
             yield noted(verdicts.AS_MANY, sets=(), only=names, gpus=(1, most))
@@ -558,11 +585,12 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         said = "by qlora: adapters beside weights of 16 bits are more than the limits allow"
         notes = (*(each for each in need.notes if each != "adapters, by lora"), said)
         yield replace(need, task="qlora", precision=Precision.NF4, notes=notes)
-    drawn = needs.DIFFUSION.get(need.title)
-    if drawn and drawn.gb_4 < need.least_gb == drawn.gb:
+    drawn = needs.DIFFUSION.get(need.title.removeprefix("adapters of "))
+    in_4 = {drawn.gb: drawn.gb_4, drawn.gb_lora: drawn.gb_lora_4} if drawn else {}
+    if need.least_gb and (less := in_4.get(need.least_gb, need.least_gb)) < need.least_gb:
         shorter = tuple(note.replace("weights in 8 bits", "weights in 4 bits") for note in need.notes)
         said = "weights in 8 bits are more than the limits allow"
-        yield replace(need, least_gb=drawn.gb_4, notes=(*shorter, said))
+        yield replace(need, least_gb=less, notes=(*shorter, said))
     if error.code == "too-large" and need.have and need.task == "infer" and need.concurrent > 1:
         notes = (*(each for each in need.notes if each != FEWER), FEWER)
         yield replace(need, concurrent=need.concurrent * 3 // 4, notes=notes)
@@ -627,8 +655,12 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
     if error.code == "too-large" and need.task and (named := _one_set(need)):
         said += [speeds.recipes(need, *named)] if need.task != "infer" else []
         said.append(speeds.shorter(need, *named))
+        weights = (Precision.FP8, Precision.INT4) if need.task == "infer" and not need.formats else ()
+        in_less = (market.best_or_none(replace(need, precision=p)) for p in weights if p != need.precision)
+        if less := next(filter(None, in_less), None):
+            said.append(f"in {less.need.precision} it fits: {phrases.offered_as(less.options[0])}")
         data["why"] = "; ".join(said)
-    if need.task and need.budget_usd and not names_of(need) and error.code == "limits":
+    if need.task and need.budget_usd and not (names_of(need) or need.items) and error.code == "limits":
         said.append(speeds.memory_needed(need).rstrip("."))
     if other := _another(market, need, error.code):
         data["instead"] = other
@@ -652,7 +684,9 @@ def _another(market: _Market, need: Need, code: str | None = None) -> Recommenda
     if need.budget_usd == 0 or not (named or need.memory_gb):
         return None  # Nothing that costs something
     # Only the named cards are dropped: a suggestion that breaks another stated limit helps nobody.
+    laptops = bool(named) and all(needs.has_form(catalog.get(gpu), "laptop") for gpu in named)
     same = replace(need, sets=(), only=(), memory_gb=need.memory_gb if named else None)
+    same = replace(same, form="laptop") if laptops else same
     free = replace(same, gpus=(1, needs.MOST_TOGETHER))
     ways = [same, free]
     if need.budget_usd is None and code != "limits":
@@ -702,10 +736,12 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
                 detail += f"; {least_n} of them together hold it"
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
         elif reason is not None and reason.code != "budget" and gpu not in need.have:
-            kind = catalog.get(gpu)
+            kind, why = catalog.get(gpu), reason.detail
+            if need.precision == Precision.FP64 and fit.NO_FP64 in why:
+                why = why.replace(fit.NO_FP64, verdicts.slow_in_fp64(gpu))
             version = kind.text("compute_capability")
             old = f" ({kind.text('architecture')}{f', compute capability {version}' if version else ''})"
-            detail = f"{reason.detail}{old * (reason.detail == UNMEASURED)}"
+            detail = f"{why}{old * (why == UNMEASURED)}"
             detail += fit.last_price(need, gpu, market.offers)
             choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
     asked_for = {*names} if len(names) <= FEW else set[str]()
@@ -1010,7 +1046,8 @@ def _with_shorter(market: _Market, choice: Recommendation) -> Recommendation:
         return choice
     only = need.only if len(need.only) <= FEW else ()
     other = market.best_or_none(replace(need, precision=Precision.INT4, fallback=None, only=only, notes=()))
-    said = decide.allowing("--precision int4", other.options[0], None) if other else ""
+    same = other is None or other.options[0].key == choice.options[0].key
+    said = "" if same or not other else decide.allowing("--precision int4", other.options[0], None, need)
     said += f": all of this is of {need.precision}, in which {len(large)} GPUs do not hold it" * bool(said)
     return replace(choice, changes=(*filter(None, [said]), *choice.changes))
 

@@ -232,7 +232,9 @@ def price_list(request: PricesRequest) -> Answer[Priced]:
         none, given = {"kinds": (), "providers": ()}, (each for each, value in conditions.items() if value)
         left = {each: len(meets(**{**conditions, each: none.get(each)})) for each in given}
         without = [f"without {_CONDITIONS[each]} {number} do" for each, number in left.items() if number]
-        problem = "no offer meets all the conditions" + f"; {', '.join(without)}" * bool(without)
+        aged = meets(**{**conditions, "newer_than": None}) if request.newer_than else []
+        last = f", the newest of {max(o.seen_on or '' for o in aged)}" * bool(aged)
+        problem = "no offer meets all the conditions" + f"; {', '.join(without)}{last}" * bool(without)
         raise NoDataError(problem, hint="see every offer", code="prices", gpu=name)
     changes = known_prices.changes(selected)
     newest = selected if request.every_sight else known_prices.newest(selected)

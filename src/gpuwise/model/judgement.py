@@ -130,6 +130,7 @@ class Need:
     """Least and most memory of one GPU, by the number on the product."""
     total_gb: float = 0.0  # Least memory of all GPUs together
     power_w: float | None = None  # Of all GPUs in one's own machine together, by their board power
+    capped: bool = False  # Cards that draw more are limited to it, and slower
     slots: float | None = None  # Of all GPUs in one's own machine together
     outlet_w: float | None = None  # What the whole machine may draw from the wall
     quiet: bool = False  # An own machine that people sit beside

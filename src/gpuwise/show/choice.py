@@ -16,6 +16,7 @@ from gpuwise.facts.prices import STALE_DAYS, day
 from gpuwise.judge.choose.answer import LITTLE, cooled, question, taken_as_asked
 from gpuwise.judge.choose.candidates import host_of
 from gpuwise.judge.choose.fit import UNSUPPORTED
+from gpuwise.judge.choose.need import USUAL_NOTE
 from gpuwise.judge.choose.phrases import obtained
 from gpuwise.judge.choose.speeds import BY
 from gpuwise.model.gpu import RENTS, GpuSpec
@@ -32,8 +33,12 @@ _SCALES = ((1.0, ""), (1e3, "1k "), (1e6, "1M "), (1e9, "1G "), (1e12, "1T "), (
 _ENOUGH_USD = 0.01
 # Of the terminal: changes and left-out GPUs that are named; the rest is behind the detail.
 _CHANGES, _APART = 3, 6
+# The column of what a stated latency limits.
+LATE = "each after"
 _MOST_WORDS, _SAID = 50, 9
 _UNPROVEN, _DROPPED = "too little of such work was measured on the architecture of", "CUDA 13 dropped"
+# Letters by which a reason is one that the answer holds.
+_SAME = 40
 # More points hide each other.
 _DRAWN = 40
 
@@ -81,6 +86,7 @@ def table(
             "price": price,
             speed: span(option.throughput.times(1 / fastest), lambda v: Amount(brief(v), v, unit_s)),
             "yours": f"{significant(option.speedup)} x" if option.speedup else "",
+            LATE: seconds(option.latency_s) if option.latency_s and USUAL_NOTE not in need.notes else "",
             "known by": option.basis,
             "time": seconds(option.time_s.value) if option.time_s else "",
             "cost": span(option.cost_usd, usd) if option.cost_usd else "",
@@ -108,7 +114,9 @@ def table(
 
 
 # Of advice, what is said without --why.
-ADVISED = ("left out: ", "is offered: counted", "to buy ", "rent costs no less: ")
+ADVISED = (
+    "left out: ", "to buy ", "rent costs no less: ", "electricity: ", "no units for ",
+)  # fmt: skip
 
 
 def said(found: Recommendation) -> tuple[str, ...]:
@@ -123,7 +131,11 @@ def said(found: Recommendation) -> tuple[str, ...]:
         *([f"Runner-up: {found.runner_up}"] if found.runner_up else []),
         *(f"Would change it: {text}" for text in found.changes[:_CHANGES]),
         # A card that is there and cannot do the work is what its owner asks about first.
-        *(text for text in found.advice if any(word in text for word in ADVISED)),
+        *(
+            text
+            for text in found.advice
+            if any(word in text for word in ADVISED) and text.partition(": ")[2][:_SAME] not in found.answer
+        ),
         *filter(None, [taken_as_asked(found.need, found.item)]),
         *old_prices(_days(found, found.prices_on), _days(found, first.seen_on) if first.price_usd else 0),
     )
@@ -268,7 +280,9 @@ def assumed(a: Assumptions, *, service: bool = False) -> str:
     host = "host by class" if a.host_usd is None else f"host ${a.host_usd:,.0f} for each GPU"
     parts = (
         f"electricity ${a.electricity_usd_per_kwh:.3g}/kWh",
-        "running around the clock" if service else f"{a.hours_per_week:g} h of use a week",
+        "running around the clock"
+        if service
+        else f"{a.hours_per_week:g} h of use a week" + ", off in between" * (a.hours_per_week < 168),
         a.owned_for,
         host if a.host_w is None else f"{host}, {a.host_w:g} W for each GPU",
         f"cooling x{a.cooling:g}",

@@ -147,7 +147,7 @@ def rows(numbers: Callable[[str], str], brief: Callable[[object], str]) -> Itera
             answer.plainly(found), "; ".join(answer.reasons(found)), answer.runner_up(found),
             "; ".join(answer.limits(need)), verdicts.verdict(found, other),
             *(verdicts.would_do_more(each, first, need) for each in more),
-            *(decide.allowing("spot rent", each, first.cost_per_item_usd) for each in more),
+            *(decide.allowing("spot rent", each, first.cost_per_item_usd, need) for each in more),
             *((verdicts.against(bill, found) for bill in BILLS) if n % 2 else ()),
             *(owning.rented_instead(found, each) for each in more),
             *(answer.differences(plain, found) if not n + s else ()),

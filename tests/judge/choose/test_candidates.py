@@ -303,3 +303,15 @@ def test_of_a_family_s_price_those_are_left_out_that_have_their_own(need, offer,
     assert {(o.gpu_ids, o.amount) for o in found} == {
         (("rtx-5060-ti-8gb",), 480), (("rtx-5060-ti-16gb",), 600), (tuple(both.split(";")), 0.3),
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(("old_usd", "believed"), [(700.0, False), (1100.0, True)])
+def test_an_old_price_is_not_below_that_of_a_weaker_card_today(
+    need, speed, offer, old_usd: float, believed: bool
+) -> None:
+    speeds = [speed("rtx-3090", 100.0), speed("rtx-3090-ti", 110.0)]
+    old = offer("rtx-3090-ti", old_usd, "used", seen_on="2023-11-01")
+    asked = need(acquire="own", only=("rtx-3090", "rtx-3090-ti"), assumptions=Assumptions())
+    them = candidates(asked, speeds, [old, offer("rtx-3090", 1000.0, "used")], today=date(2026, 11, 21))
+    (row,) = (row for row in them.rows if row.way == "unpriced")
+    assert (row.offer is not None) == believed

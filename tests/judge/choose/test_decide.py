@@ -732,3 +732,44 @@ def test_what_old_cards_lack_and_what_memory_is_compared(need) -> None:
     assert memories(replace(both, notes=("no model was named: x",))) == (
         "Memory: 3 x Tesla P40 72 GiB, one RTX 3090 24 GiB."
     )
+
+
+@pytest.mark.parametrize(("rent_usd", "first"), [(0.0449, "on-demand"), (0.052, "used")])
+def test_who_pays_the_same_for_a_rent_ties_up_no_money(
+    need, speed, offer, rent_usd: float, first: str
+) -> None:
+    speeds = [speed("rtx-3090", 100.0)]
+    own = offer("rtx-3090", 400.0, "used")
+    bought = made(need(acquire="own"), speeds, [own]).options[0]
+    rent = offer("rtx-3090", (bought.per_hour_usd or 0.0) * rent_usd / 0.0449 * 1.01)
+    both = need(acquire="both", assumptions=replace(need().assumptions, host_usd=1500.0))
+    assert made(both, speeds, [own, rent]).options[0].way == first
+
+
+@pytest.mark.parametrize(("limit_h", "first"), [(2.1, "rtx-4090"), (2.3, "rtx-3090")])
+def test_a_deadline_is_kept_at_the_low_end_of_a_speed(need, speed, offer, limit_h: float, first: str) -> None:
+    speeds = [speed("rtx-3090", 100.0, factor=1.1), speed("rtx-4090", 200.0, factor=1.1)]
+    offers = [offer("rtx-3090", 0.20), offer("rtx-4090", 0.50)]
+    asked = need(items=7.2e5, deadline_s=limit_h * 3600, acquire="rent")
+    assert made(asked, speeds, offers).options[0].gpu_id == first
+
+
+def test_an_upgrade_may_have_less_memory_where_the_work_leaves_it_free(need, speed, offer) -> None:
+    speeds = [speed("p40", 20.0), speed("rtx-4060-ti-16gb", 60.0)]
+    offers = [offer("rtx-4060-ti-16gb", 450.0, "new")]
+    asked = need(have=("p40",), upgrade=True, acquire="own")
+    found = made(asked, speeds, offers)
+    assert (found.options[0].gpu_id, found.options[0].speedup) == ("rtx-4060-ti-16gb", 3.0)
+    assert any(text.startswith("electricity: ") for text in found.advice)
+    large = [replace(s, memory_bytes=Interval.stated(12.1 * 2**30)) for s in speeds]
+    with pytest.raises(InputError):
+        made(asked, large, offers)
+
+
+def test_what_cannot_do_the_work_is_no_measure_of_speed(need, speed, offer) -> None:
+    speeds = [speed("rtx-3060-ti", 50.0), speed("rtx-3090", 100.0)]
+    offers = [offer("rtx-3090", 900.0, "used")]
+    for least_gb, ratio in ((8.0, 2.0), (16.0, None)):
+        found = made(need(have=("rtx-3060-ti",), least_gb=least_gb, acquire="own"), speeds, offers)
+        assert found.options[0].speedup == ratio or found.options[0].way == "have"
+        assert all(option.speedup in (ratio, 1.0) for option in found.options)

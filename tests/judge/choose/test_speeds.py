@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from gpuwise.errors import NoDataError
 from gpuwise.facts import catalog, llms, published
 from gpuwise.judge.choose import speeds
-from gpuwise.judge.choose.need import item_of, need_for
-from gpuwise.judge.choose.speeds import PUBLISHED_HALF, half_of, quickest
+from gpuwise.judge.choose.need import item_of, need_for, settled
+from gpuwise.judge.choose.speeds import IDLE, PUBLISHED_HALF, apart, half_of, no_units, quickest
 from gpuwise.model import units
 from gpuwise.model.judgement import Need
 from gpuwise.model.precision import Precision
@@ -380,3 +380,34 @@ def test_the_longest_shorter_context_that_fits_is_named(
     plan = replace(plan, chunked=mode == "qlora")
     assert not fit(replace(plan, context=2 * held or 256), gpu).fits
     assert not held or fit(replace(plan, context=held), gpu).fits
+
+
+def test_cards_of_an_odd_number_may_leave_one_without_work() -> None:
+    asked = settled(need_for("served:mixtral-8x7b"))
+    two, three = speeds.gather(asked, {"rtx-4090": (2, 3)}, forecast)
+    assert three.throughput == two.throughput
+    assert three.gpus == 3
+    assert any(note.endswith(IDLE) for note in three.notes)
+
+
+def test_machines_apart_hold_a_copy_each_for_their_share_of_the_people() -> None:
+    asked = settled(replace(need_for("served:qwen2.5-7b"), concurrent=120))
+    assert apart(asked, "l4", 1, 1) is None  # Too many contexts for one
+    several = apart(asked, "l4", 1, 4)
+    assert several is not None
+    assert (several.gpus, several.replicas) == (4, 4)
+    assert several.seconds is not None
+    assert several.seconds <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("gpu", "weights", "lacks"),
+    [
+        ("a100-pcie-80gb", "fp8", True),
+        ("h100-pcie-80gb", "fp8", False),
+        ("p40", "bf16", True),
+        ("p40", "int4", False),
+    ],
+)
+def test_formats_without_units_are_known(gpu: str, weights: str, lacks: bool) -> None:
+    assert no_units(gpu, Precision(weights)) is lacks

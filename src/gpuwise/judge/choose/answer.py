@@ -11,13 +11,22 @@ from math import inf
 from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
-from gpuwise.judge.choose import fit, phrases
+from gpuwise.judge.choose import fit, phrases, speeds
 from gpuwise.judge.choose.candidates import PAID, Candidates, host_of
 from gpuwise.judge.choose.fit import Limit, link_of
 from gpuwise.judge.choose.need import COMPUTERS, HOURS_PER_YEAR, HOURS_STATED, USUAL_NOTE, WORDS, settled
 from gpuwise.judge.choose.owning import both_ways
 from gpuwise.judge.choose.phrases import begun, dated, machine_of, obtained, often, short_name, what_it_does
-from gpuwise.judge.choose.speeds import AT_ONCE, BY, FIRST_TOKEN, OLDEST, RECOMPUTES, memory_needed, recipes
+from gpuwise.judge.choose.speeds import (
+    AT_ONCE,
+    BY,
+    FIRST_TOKEN,
+    IDLE,
+    OLDEST,
+    RECOMPUTES,
+    memory_needed,
+    recipes,
+)
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
@@ -145,6 +154,31 @@ def owned(
             yield f"left out: {phrases.counted(gpu, number)}: {why}"
 
 
+def unpacked(need: Need, options: Sequence[Option]) -> Iterator[str]:
+    """Which cards have no units for the format of weights that was asked for."""
+    named = need.precision if need.task == "infer" and not need.formats else None
+    lacking = dict.fromkeys(o.gpu_id for o in options if named and speeds.no_units(o.gpu_id, named))
+    other = "FP16 or FP32" if named == Precision.BF16 else "16 bits, so such weights spare memory alone"
+    if lacking:
+        yield f"no units for {str(named).upper()}, computed in {other}: {', '.join(lacking)}"
+
+
+def saved(need: Need, them: Candidates, first: int) -> Iterator[str]:
+    """Whether the electricity that an upgrade saves pays for it."""
+    mine = next((p for p, row in enumerate(them.rows) if row.way == "have"), None)
+    if not need.upgrade or mine is None or them.outlay[first] <= 0:
+        return
+    a, hours = need.assumptions, priced.hours_a_month(need)
+    old, new = (float(them.running[place]) * hours for place in (mine, first))
+    both = f"electricity: what you have takes {usd(old)} a month while it works, this {usd(new)}"
+    if new >= old:
+        yield f"{both}, which pays for nothing"
+        return
+    months = float(them.outlay[first]) / (old - new)
+    pays = f"after {months:,.0f} months" if months <= 12 * a.years else f"not within {a.owned_for}"
+    yield f"{both}; what that saves pays for it {pays}"
+
+
 def differences(old: Recommendation, new: Recommendation) -> tuple[str, ...]:
     """In words, the first option first; options are the same where GPU, number, way and provider are."""
     return tuple(_differences(old, new)) or (f"nothing changed since {old.made_on}",)
@@ -219,7 +253,7 @@ def _unpriced(found: Recommendation) -> str:
     if last:
         seen = f"last seen at about {phrases.sum_of(need, last)}{each} in {first.seen_on[:7]}"
         whole = phrases.last_outlay(need, first)
-        seen += f" at {first.provider}" * bool(first.provider)
+        seen += f" at {first.provider}" * bool(first.provider) + phrases.sold_as(first)
         seen += f", {usd(whole)} with a machine" * (whole > last * first.count)
         seen += f", {usd(whole * need.users)} in all for {need.users}" * (need.users > 1)
     best = "fastest" if need.budget_usd or not last else "most work for the money"
@@ -322,11 +356,13 @@ def not_counted(need: Need) -> str:
 def reasons(found: Recommendation) -> tuple[str, ...]:
     """The three that matter most."""
     need, first, said = found.need, found.options[0], list[str]()
+    begins = "; ".join(why for why in first.why if why.startswith(FIRST_TOKEN))
     if need.latency_s and first.latency_s and USUAL_NOTE not in need.notes:
         of = {"TTFT": "the first token", "TPOT": "each token"}.get(need.latency_kind)
         of = of or f"each step of {first.latency_s * first.throughput.value / first.count:,.0f} {found.item}s"
         said.append(f"{of} after {seconds(first.latency_s)}, of {seconds(need.latency_s)} allowed")
-        said[-1] = "; ".join((said[-1], *(why for why in first.why if why.startswith(FIRST_TOKEN))))
+        begins = "; ".join(filter(None, (said.pop(), begins)))
+    said += [begins] if begins else []
     said += _lead(found)
     if first.outlay_usd:
         said.append(setup(need, first))
@@ -339,7 +375,16 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     if allowed and first.power_w and catalog.get(first.gpu_id).text("form") in COMPUTERS:
         said.append(f"{first.power_w:g} W at most, of {allowed:.0f} W allowed")
     if need.deadline_s and first.time_s:
-        said.append(f"done in {seconds(first.time_s.value)} of the {seconds(need.deadline_s)} allowed")
+        late = first.time_s.high / need.assumptions.utilisation > need.deadline_s
+        most = f"; at the low end of its speed in {seconds(first.time_s.high)}, too late" * late
+        cost = first.cost_usd and first.cost_usd.value
+        sure = any(
+            o.cost_usd and cost and o.cost_usd.value < cost / priced.EQUAL
+            and o.time_s and o.time_s.high / need.assumptions.utilisation > need.deadline_s
+            for o in found.options
+        )  # fmt: skip
+        most = most or "; what costs less may miss it" * sure
+        said.append(f"done in {seconds(first.time_s.value)} of the {seconds(need.deadline_s)} allowed{most}")
     if need.mode == "train" and first.count > 1:
         # How several of them talk to each other decides what they are worth together.
         link = f"they talk over {link_of(catalog.get(first.gpu_id), first.count)}"
@@ -383,7 +428,7 @@ def _lead(found: Recommendation) -> Iterator[str]:
     if need.goal == "speed":
         slower = percent(second.throughput.value / first.throughput.value, 0)
         most = "the most that the limits allow, or nearly: the next GPU does"
-        yield f"{most} {slower} of it for {significant(dearer)} times the cost"
+        yield f"{most} {slower} of it for {significant(dearer)} times the {phrases.cost_of(need)}"
         thrifty = min(others, key=lambda o: o.cost_per_item_usd.value if o.cost_per_item_usd else inf)
         less = phrases.times(thrifty.cost_per_item_usd, first.cost_per_item_usd)
         if less and less < phrases.WORTH_A_WORD:
@@ -395,8 +440,9 @@ def _lead(found: Recommendation) -> Iterator[str]:
     elif not first.outlay_usd and dearer * priced.EQUAL < 1:
         return  # Another rule than its cost put it first
     elif not first.outlay_usd:
-        quicker = significant(first.throughput.value / second.throughput.value)
-        yield f"a tie with the {least}, {phrases.offered_as(second)}, and {quicker} times as fast"
+        quicker = f"{significant(first.throughput.value / second.throughput.value)} times as fast"
+        better = "no money at once" if second.outlay_usd else quicker
+        yield f"a tie with the {least}, {phrases.offered_as(second)}, and {better}"
     elif second.outlay_usd > first.outlay_usd:
         more = f"{usd(second.outlay_usd)} at once instead of {usd(first.outlay_usd)}"
         near = "a tie with" if dearer * priced.EQUAL > 1 else f"{significant(1 / dearer)} times"
@@ -447,7 +493,7 @@ def runner_up(found: Recommendation) -> str:
     )
     if other is None:
         return ""
-    cost, of = phrases.times(other.cost_per_item_usd, first.cost_per_item_usd), "cost"
+    cost, of = phrases.times(other.cost_per_item_usd, first.cost_per_item_usd), phrases.cost_of(found.need)
     if found.need.goal == "price" and bool(first.outlay_usd) == bool(other.outlay_usd):
         cost, of = phrases.times(other.price_usd, first.price_usd), "price"
     said = [f"{phrases.as_times(cost)} the {of}"] if cost is not None else []
@@ -496,6 +542,6 @@ def why(
     if need.task == "infer" and speed.notes:
         if not need.concurrent and (batch := re.fullmatch(r"batch (\d+)", speed.notes[0])):
             yield f"{int(batch[1]) * found.replicas}{AT_ONCE}"
-        yield from (note for note in speed.notes[1:] if note.startswith((FIRST_TOKEN, BY)))
+        yield from (n for n in speed.notes[1:] if n.startswith((FIRST_TOKEN, BY)) or n.endswith(IDLE))
     if speed.bound:
         yield f"bound by {speed.bound}"

@@ -86,10 +86,8 @@ class _Reader(Worked):
     def asked(self) -> Asked:
         """Reads it all, the most particular rules first, and takes what nothing reads as a limit for one."""
         while later := self.blank(P.unreleased):
-            self.ignore(later[0].strip())
-            self.correct(
-                "What GPUs will come, and how fast and dear they are, is not known: this is of today."
-            )
+            self.notes.append(f"{later[0].strip()}: not known here")
+            self.correct("What GPUs will come, how fast they are and what any will cost then, is not known.")
         self._read_peak()
         self._read_sum()
         self._read_unknown_things()
@@ -178,6 +176,9 @@ class _Reader(Worked):
             self.notes.append(f"{plan[0].strip()}: a plan that is given up, so not read")
         if again := self.blank(P.spans_again):
             self._read_spans(again)
+        if (idle := self.blank(P.idle_hours)) and 0 < int(idle["hours"]) < 24:
+            self.assumed["hours_per_week"] = 7.0 * (24 - int(idle["hours"]))
+            self.notes.append(f"{idle[0].strip()}: used in the rest; what it draws idle is not counted")
         if some := self.blank(P.evenings):
             self.assumed["hours_per_week"] = USUAL.evening_h * number_of(some[1])
             self.notes.append(f"{some[0].strip()}: {USUAL.evening_h:g} hours each")
@@ -315,8 +316,6 @@ class _Reader(Worked):
                 fields["latency"] = Latency("TPOT", float(each[1]) / 1e3, first_s)
             elif speed is not None:
                 fields["latency"] = speed._replace(first_s=first_s)
-            else:
-                self.notes.append(f"the first token comes within {late[2]} {late[3]}")
         elif late := take(P.token_time):
             if not take(r"\btpot\b") and "token" not in late[0]:
                 self.late = late[0].strip()
@@ -598,12 +597,13 @@ class _Reader(Worked):
             whole = re.search(rf"\b(?:{P.whole_machine})s?\b", near)
             of_each = re.match(P.each_card_behind, after) or re.search(P.each_card_before, before)
             each = of_each is not None or watts[0].endswith("each")
+            of_one = self.several > 1 and re.match(P.machine_behind, after)  # "Two 1200 W servers"
             if (of_cards := re.match(P.of_cards, after)) and "rack" not in near:
                 whole = None
             value = watts_of(watts) * (USUAL.power_factor if "va" in watts[0] else 1)
             wall = self.said(r"outlet|socket|circuit|breaker|wall")
             limit = "outlet_w" if whole and not each else "power_w"
-            there = "host_usd" in self.assumed and whole and not wall
+            there = of_one or ("host_usd" in self.assumed and whole and not wall)
             supplied = re.search("psu|supply", near if limits[1:] else self.plain)
             if (supplied and not of_cards) or there:
                 limit, supply = "power_w", value
@@ -613,7 +613,7 @@ class _Reader(Worked):
                     fields.setdefault("at_home", True)  # A PC, whose fans cool no server's card
             # "10 kW in the rack" of forty people, each with a machine, is for all of these.
             apart = re.search(r"\brack|\broom\b", near) and not self._of_llm()
-            share = self.several * (fields.get("users", 1) if apart else 1)
+            share = 1 if of_one else self.several * (fields.get("users", 1) if apart else 1)
             self.notes += [f"{watts[0].strip()} are for {share} machines"] if share > 1 else []
             value /= share
             fields[limit] = min(value, fields.get(limit, value))
@@ -696,8 +696,7 @@ class _Reader(Worked):
         each = re.match(P.each_person, self.plain[money.end() :]) if fields.get("users", 1) > 1 else None
         text = (money[1] if money.re.groups else money[0]).strip()
         if re.fullmatch(r"0\d*", text):
-            hint = "a shell takes $800 for a variable: write '... $800' in single quotes"
-            raise InputError(f"a budget of {text}", hint=hint)
+            raise InputError(f"a budget of {text}", hint=needs.IN_SHELLS)
         if re.fullmatch(rf"{P.amount}\s?k?", text):
             read = f"{text} {self.currency}" if self.currency else f"${text}"
             self.notes.append(f"{money[0].strip()} is read as {read}")
@@ -885,8 +884,11 @@ class _Reader(Worked):
         if unread := "|".join(map(re.escape, self.unread())):
             self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?:(?<!\.) (?:{unread}))*", self._left))
         self._read_no_more(named, precision)
+        # A MacBook is carried about, too, and its chip is no card.
+        whole = any(catalog.get(gpu).text("form") == "soc" for gpu in self.named_gpus)
         return Asked(
             workload=self.mixed or named, mode=self.mode, work=self.work, gpus=self.gpus,
             fields=self.fields, assumed=self.assumed, precision=precision, notes=tuple(self.notes),
-            form="laptop" if self.laptop else self.form, currency=self.currency, soon=self.soon,
+            form=("mobile" if whole else "laptop") if self.laptop else self.form, soon=self.soon,
+            currency=self.currency,
         )  # fmt: skip

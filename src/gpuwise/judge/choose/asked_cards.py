@@ -44,7 +44,8 @@ class Cards(Words):
             self.notes.append(f"{number} machines, each by itself")
             return
         self.several = number
-        one = self.said(P.watts)  # Of which one has its share
+        one = self.said(P.watts)  # Of which one has its share, unless they are of each
+        one = None if one and re.match(P.machine_behind, self.plain[one.end() :]) else one
         if not one and {count for _, count in self.sets} == {needs.MOST_TOGETHER}:
             self.sets = tuple((gpu, count * number) for gpu, count in self.sets)
             self.notes.append(several[0].strip())
@@ -178,8 +179,11 @@ class Cards(Words):
             sets = [(gpu, there + count), *(one for one in sets if one[0] != gpu)]
             self.notes += [f"{count} more, beside {there}"] if count > 1 else []
         if self.said(rf"\b(?:{P.laptop})\b") and not self.said(P.either_computer):
-            sets = [(_of_laptop(gpu), 1) for gpu, _ in sets]
+            # "My laptop 4060, would a 5090 do it": which may be a card.
+            sets = sets if have else [(_of_laptop(gpu), 1) for gpu, _ in sets]
             have = [_of_laptop(gpu) for gpu in have]
+        for gpu in [*have, *(gpu for gpu, _ in sets)] if self.take(P.same_as_desktop) else []:
+            self.correct(_unlike_desktop(gpu))
         if len(have) > 1:
             self.take(r"\b(?:the|these|both|of) (?:2|two|both)\b")
         sizes = re.findall(r"\((\d+)gb\)", self.plain)
@@ -628,6 +632,19 @@ class Cards(Words):
             stated = spec.facts[name].value if name in spec.facts else getattr(spec, name, "")
             found[kind, wanted] = found.get((kind, wanted), False) | bool(re.search(value, str(stated)))
         return all(has == wanted for (_, wanted), has in found.items())
+
+
+def _unlike_desktop(gpu: str) -> str:
+    """How a laptop's GPU differs from the card of the same name; empty where there is none."""
+    card = next((spec for spec in catalog.all_gpus() if gpu == f"{spec.id}-laptop"), None)
+    if card is None:
+        return ""
+    each = (
+        f"{(spec.memory_bytes or 0) / 2**30:g} GB at {(spec.memory_bytes_per_s or 0) / 1e9:,.0f} GB/s and "
+        f"{spec.power_w:g} W"
+        for spec in (catalog.get(gpu), card)
+    )
+    return f"{gpu} is not the {card.id}: {' against '.join(each)}."
 
 
 def _of_laptop(gpu: str) -> str:

@@ -305,7 +305,7 @@ class Worked(Cards):
                 and near.start <= first < near.stop
                 and not (
                     re.search(P.joined, self.plain[:at])
-                    or re.match(r" (?:models?|llms?)\b", self.plain[at + size.end() :])
+                    or re.match(r" (?:models?|llms?|q?lora|fine-?tun\w*)\b", self.plain[at + size.end() :])
                 )
             ):
                 hint = "the size of the one that is meant"
@@ -706,6 +706,8 @@ class Worked(Cards):
             if found := self.take(pattern, again=again):
                 self.every(pattern)
                 self.open_model = is_model(name, None) and "small" not in found[0]
+                likes = "nothing here is just that, fft, cholesky and stencil stand in"
+                self.notes += [f"{found[0]}: {likes}"] * bool(re.fullmatch(P.programs, found[0]))
                 self.notes += [f"{found[0]} is taken as {name}"] if name not in presets() else []
                 return str(name)
         return None

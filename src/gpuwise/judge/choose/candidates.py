@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose.need import COMPUTERS, DATA, HOURS_PER_YEAR, MOST_THERE, MOST_TOGETHER, has_form
-from gpuwise.judge.choose.speeds import alone, half_of
+from gpuwise.judge.choose.speeds import alone, apart, half_of, times
 from gpuwise.model.gpu import RENTS, Offer, Source
 from gpuwise.model.judgement import Assumptions, Need, Way
 from gpuwise.model.result import Record
@@ -284,16 +284,29 @@ def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *,
     if need.acquire != "rent":
         computers = [(gpu, 1) for gpu in _computers(need, today)]
         rows += [
-            Row(gpu, n, "unpriced", np.nan, 0.0, False, known[gpu, n], last.get(gpu))
+            Row(gpu, n, "unpriced", np.nan, 0.0, False, known[gpu, n],
+                last[gpu] if gpu in last and _is_believed(last[gpu], known, rows) else None)
             for gpu, n in dict.fromkeys((*computers, *named))
             if gpu not in priced
             and (need.sold != ("new",) or gpu in dict(need.sets) or is_sold_new(gpu, today))
             and need.have.count(gpu) < n
             and (gpu, n) in known
             and (n >= LEAST_BOARD or catalog.get(gpu).text("form") not in MODULES)
-        ]
+        ]  # fmt: skip
     asked = (row for row in rows if row.way == "have" or not need.sets or (row.gpu, row.count) in need.sets)
     return columns(need, list(asked))
+
+
+def _is_believed(old: Offer, known: Mapping[tuple[str, int], Record], rows: Sequence[Row]) -> bool:
+    """Whether an old price may still be had: not where less speed and memory costs more today."""
+    gpu = old.gpu_ids[0]
+    speed, memory = known.get((gpu, 1)), catalog.get(gpu).memory_bytes or 0.0
+    weaker = (
+        row for row in rows
+        if row.count == 1 and row.way in ("new", "used", "street") and speed is not None
+        and row.speed.value <= speed.value and (catalog.get(row.gpu).memory_bytes or inf) <= memory
+    )  # fmt: skip
+    return not any(row.price > old.amount for row in weaker)
 
 
 def price_half(offer: Offer, today: date) -> float:
@@ -337,6 +350,24 @@ def _offers(
                 yield row
                 if number == 1 and offer.per_hour and (several := _in_time(need, row)) is not None:
                     yield several
+        if offer.per_hour and (beside := _beside(need, known, offer)) is not None:
+            yield Row(beside.gpu_id, beside.gpus, offer.kind, offer.amount * beside.gpus / offer.count,
+                      half, stale, beside, offer)  # fmt: skip
+
+
+def _beside(need: Need, known: Mapping[tuple[str, int], Record], offer: Offer) -> Record | None:
+    """The fewest of a rented machine that serve all people between them, each with a copy of the model; None
+    where one does, or no number does that is allowed."""
+    gpu, size = offer.gpu_ids[0], int(offer.count)
+    served = need.task == "infer" and need.concurrent > 1 and need.items is None
+    if not served or len(offer.gpu_ids) > 1 or offer.count % 1 or size < 1:
+        return None
+    if (one := known.get((gpu, size))) and (one.seconds or 0.0) <= (need.latency_s or inf):
+        return None
+    asked = {count for each, count in need.sets if each == gpu}
+    counts = asked or range(max(2 * size, need.gpus[0]), need.gpus[1] + 1)
+    numbers = (count // size for count in sorted(counts) if count % size == 0 and count > size)
+    return next(filter(None, (apart(need, gpu, size, number) for number in numbers)), None)
 
 
 def _in_time(need: Need, row: Row) -> Row | None:
@@ -348,10 +379,7 @@ def _in_time(need: Need, row: Row) -> Row | None:
     number = ceil(need.items / speed.value / need.assumptions.utilisation / need.deadline_s)
     if number == 1 or number * row.count > need.gpus[1]:
         return None
-    together = replace(
-        row.speed, throughput=speed.times(number), replicas=row.speed.replicas * number,
-        watts=row.speed.watts.times(number) if row.speed.watts else None,
-    )  # fmt: skip
+    together = times(row.speed, number)
     return replace(row, count=number * row.count, price=number * row.price, speed=together)
 
 

@@ -45,6 +45,8 @@ MANY = 16
 EXCLUDED = ("spot", "community", "reserved", "serverless")
 # A lead in speed that is worth no extra money, and money that is worth a lower cost of use.
 AS_FAST, A_LITTLE_MORE = 1.1, 1.25
+# Times the least cost that a deadline is worth which is kept at the low end of a speed, too.
+SURE = 1.5
 # A lead in speed that decides between rents of the same cost.
 MUCH_FASTER = 1.5
 
@@ -76,6 +78,8 @@ def recommend(
         if "does not fit" in largest:
             each = (s.refusal for s in asked if (s.gpu_id, s.gpus) in need.sets)  # Of all that are named
             raise fit.too_large(need, "; ".join(dict.fromkeys((largest, *each))))
+        if late := [s for s in asked if s.first_token_s]:
+            raise fit.too_late(late)
         raise NoDataError(f"no GPU has a speed: {largest}", hint="measure it", code="bench")
     found = fit.limits(need, them, speeds)
     ok, apart = fit.kept(found, len(them)), priced.machines_of(them)
@@ -91,6 +95,12 @@ def recommend(
     places.sort(key=_least_money(need, them, tuple(places)).__ne__)
     if them.rows[places[0]].way == "unpriced":
         places = _by_last_price(need, them, places)
+    if need.deadline_s is not None:
+        # A day is kept at the low end of a speed, too, where that costs little more.
+        paid_s = them.time * np.exp(them.speed_half) / need.assumptions.utilisation
+        near = (p for p in places if them.ranked[p] <= SURE * them.ranked[places[0]])
+        safe = next((p for p in near if paid_s[p] <= need.deadline_s), places[0])
+        places.sort(key=safe.__ne__)
     kept = max((p for p in places if them.rows[p].way == "have"), key=lambda p: them.speed[p], default=None)
     buys = need.goal == "speed" and kept is not None and them.outlay[places[0]] > 0
     if kept is not None and buys and them.speed[places[0]] < AS_FAST * them.speed[kept]:
@@ -110,6 +120,8 @@ def recommend(
         advice=(
             *answer.owned(need, them, found, options, left, speeds),
             *dict.fromkeys(side_by_side(them, places, need)),
+            *answer.saved(need, them, places[0]),
+            *answer.unpacked(need, options),
             *mixed(need, them, places, item),
         ),
     )  # fmt: skip
@@ -125,8 +137,8 @@ def recommend(
 def _with_speed(need: Need, gpu: str, why: Issue, them: Candidates, first: int) -> Issue:
     """Why a GPU is left out, of one that was named with how fast it is: who compares two asks that, too."""
     names, count = priced.names_of(need), them.rows[first].count
-    if len(names) > FEW or gpu not in names:
-        return why
+    if len(names) > FEW or gpu not in names or "does not fit" in why.detail:
+        return why  # What cannot do it has no speed
     same = [p for p, row in enumerate(them.rows) if (row.gpu, row.count) == (gpu, count)]
     if not same or them.rows[same[0]].speed.is_rough:
         return why
@@ -140,6 +152,10 @@ def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
     and of a budget what then does the work for least. Of rents that cost the same for the work, or for hours
     that are paid for anyway, what is much faster."""
     first, paid = places[0], need.items is not None or priced.is_service(need)
+    if need.acquire == "both" and need.goal == "cost" and them.outlay[first] > 0 and not need.either:
+        # Who pays the same for a rent ties up no money.
+        tied = (p for p in places if not them.own[p] and them.ranked[p] <= EQUAL * them.ranked[first])
+        first = next(tied, first)
     if not them.own[first] and (paid if need.goal == "cost" else need.goal == "price" and need.users > 1):
         same = [p for p in places if them.ranked[p] <= EQUAL * them.ranked[first]]
         same = [p for p in same if them.rows[p].way in (them.rows[first].way, "on-demand")]
@@ -210,7 +226,8 @@ def _options(
     best, rents = frontier(them, places), [p for p in places if not them.own[p]]
     one = {s.gpu_id: s.throughput.value for s in speeds if s.gpus == 1 and s.throughput is not None}
     owned, lost = Counter(need.have), priced.lost_share(need.assumptions)
-    there = [s.throughput.value for s in speeds if s.throughput and s.gpus == owned.get(s.gpu_id)]
+    there = [s.throughput.value for s in speeds
+             if s.throughput and s.gpus == owned.get(s.gpu_id) and fit.holds(need, s)]  # fmt: skip
     found: list[Option] = []
     for rank, place in enumerate(places[:MOST], start=1):
         row, speed = them.rows[place], them.rows[place].speed
@@ -277,18 +294,19 @@ def with_excluded(
             best.setdefault(f"{option.way} rent", option)
     if other is not None and other.options[0].key != found.options[0].key:
         best["another region" if need.region else "another GPU"] = other.options[0]
-    said = filter(None, (allowing(way, option, first) for way, option in best.items()))
+    said = filter(None, (allowing(way, option, first, need) for way, option in best.items()))
     allowed = " or ".join(said)
     return replace(found, changes=(*([f"to allow {allowed}"] if allowed else []), *found.changes))
 
 
-def allowing(way: str, option: Option, first: Interval | None) -> str:
+def allowing(way: str, option: Option, first: Interval | None, need: Need) -> str:
     """What another kind of rent or GPU would save; empty where that is little."""
     cost = times(option.cost_per_item_usd, first)
     if not option.price_usd or not (first is None or (cost is not None and cost < WORTH_A_WORD)):
         return ""
     # A thousandth is of a purchase that one piece of work does not pay for.
-    more = f", {significant(cost)} times the cost" if cost is not None and cost > WORTH_SAYING else ""
+    said = cost is not None and cost > WORTH_SAYING
+    more = f", {significant(cost or 0.0)} times the {phrases.cost_of(need)}" * said
     return f"{way} ({offered_as(option)}{more})"
 
 
@@ -376,9 +394,10 @@ def hours_that_pay(need: Need, them: Candidates, places: Sequence[int]) -> Itera
 
 def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterator[str]:
     """Which GPUs are counted as so many machines that nobody offers as one."""
-    apart = need.mode == "infer" and need.deadline_s is not None
+    apart = need.mode == "infer" and (need.deadline_s is not None or need.concurrent > 1)
     free = "each on its part of the work: ask whether so many are free"
-    how = free if apart else "which share no link, so a bound"
+    copies = "each with a copy of the model for its share of the people, behind a load balancer"
+    how = copies if need.concurrent > 1 else free if apart else "which share no link, so a bound"
     for place in places[:1] if apart else places if need.mode == "train" or need.task else ():
         row = them.rows[place]
         if row.offer and row.offer.per_hour and row.count > row.offer.count:

@@ -7,6 +7,7 @@ does, the candidate that breaks the fewest says what all of them would have to b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -66,6 +67,8 @@ UNPROVEN = "cannot rank: little but its data sheet speaks for such work, so with
 UPGRADE = 1.3
 # What somebody who replaces a card gets at the least, where nothing within the limits is an upgrade.
 SLIGHTLY = 1.05
+# Share of its memory that work may take for a card with less of it than what is there to be an upgrade.
+ROOMY = 0.75
 NO_FASTER, LESS_MEMORY = "not enough faster than what you have", "less memory than what you have"
 # FLOP/s in FP64 below which a GPU does no more than a server's processor: 64 cores with two units of eight at
 # 2 GHz have 4 TFLOP/s, half of which such code reaches.
@@ -79,7 +82,7 @@ SERVER_SLOTS = 2
 FANLESS = "made for a server's fans"
 # A model is not shared out over smaller cards without a link of their own, unless they are named.
 LEAST_SHARD_GB = 12
-SPREAD = "rented out only in machines with fewer GPUs, which share no link to split a model over"
+SPREAD = "no machine of so many is offered to rent, and several share no link to split a model over"
 SHARDED = f"cards of less than {LEAST_SHARD_GB} GB without a link are too small to share a model"
 # Periods that people have words for, in seconds.
 PERIODS = {3600.0: "hour", 86400.0: "day", 604800.0: "week", 2629800.0: "month", 31557600.0: "year"}
@@ -102,6 +105,8 @@ SUPPLY, HOST_PEAK_W = 1.15, 250.0
 LEAST_HOST_W = 200.0
 SUPPLIED = "a supply of {:g} W has {:g} W for cards"
 SUPPLIES_W = (450, 550, 650, 750, 850, 1000, 1200, 1600, 2000)
+# Least share of its board power that a card is limited to: makers' tools end at a third of it or at 70 %.
+LEAST_POWER = 0.6
 # Work that takes longer than five years is not done by what is bought or rented today.
 LONGEST_S = 5 * 31557600.0
 # Of a good power supply under load.
@@ -210,11 +215,17 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
             # Only a language model is shared out over cards, over more than are there of no smaller ones.
             single, added = _numbers(them, specs, "memory_bytes"), them.count > len(need.have)
             size = single * (them.count if need.task else 1.0)
-            ok = (size >= float(size[have].max())) | (not need.upgrade)
+            # Of work that is named nobody misses memory that it leaves free.
+            taken = [max(need.least_gb * 1e9, m.value if (m := row.speed.memory_bytes) else 0.0)
+                     for row in them.rows]  # fmt: skip
+            roomy = (np.array(taken) <= ROOMY * single) & bool(min(taken)) & (not is_assumed(need))
+            ok = (size >= float(size[have].max())) | (not need.upgrade) | roomy
             ok &= ~added | (single >= float(single[have].min())) | (not need.task)
             simple("", (them.outlay <= 0) | ok, LESS_MEMORY, ("a GPU with as much memory", {}))
     # Watts and slots of one's own machine; a rented one has what it needs.
     board = _numbers(them, specs, "power_w") * them.count
+    if need.capped:
+        board = np.where(board <= cap_w(need) / LEAST_POWER, np.minimum(board, cap_w(need)), board)
     host_w = np.array([watts for _, _, watts in hosts_of(them.rows)], dtype=float)
     slots = _numbers(them, specs, "slots") * them.count
     for code, field, used, unit in (
@@ -222,7 +233,9 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         ("outlet", "outlet_w", (board + host_w) / SUPPLY_EFFICIENCY, "W"),
     ):  # fmt: skip
         if (most := getattr(need, field)) is not None:
-            owned, say = np.where(them.own, used, 0.0), f"{{:.0f}}{unit or ' slots'}".format
+            # What is there runs on the supply that is there.
+            fed = have & (code == "power") & any(note.startswith(SUPPLIED[:11]) for note in need.notes)
+            owned, say = np.where(them.own & ~fed, used, 0.0), f"{{:.0f}}{unit or ' slots'}".format
 
             def more(value: float, field: str = field, unit: str = unit) -> Relaxed:
                 return f"{ceil(value)}{unit}", {field: float(ceil(value))}
@@ -235,9 +248,36 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
     return (*found, *_time(need, them), *_money(need, them))
 
 
+def is_assumed(need: Need) -> bool:
+    """Whether the question names no work, so that one was assumed."""
+    return any(re.match(r"no \w+ was named", note) for note in need.notes)
+
+
 def supply_w(cards_w: float) -> int | None:
     """The least supply on sale for cards of so many watts and their machine; None where one is not enough."""
     return next((w for w in SUPPLIES_W if w >= SUPPLY * (cards_w + HOST_PEAK_W)), None)
+
+
+def cap_w(need: Need) -> float:
+    """Watts that all cards of one's own machine may draw: their limit, or what the supply that is there feeds
+    without tripping."""
+    there = next((float(n.split()[3]) for n in need.notes if n.startswith(SUPPLIED[:11])), inf)
+    stated = need.power_w or inf if need.capped else inf
+    return min(stated, there / SUPPLY - HOST_PEAK_W)
+
+
+def limited(need: Need, speed: Record) -> Record:
+    """The speed of cards that may draw less than their board power. The power of a chip goes with the cube of
+    its clock, so speed with the cube root of its watts; what waits for memory loses less."""
+    watts, cap = (catalog.get(speed.gpu_id).power_w or 0.0) * speed.gpus, cap_w(need)
+    if need.acquire != "own" or speed.throughput is None or not cap < watts <= cap / LEAST_POWER:
+        return speed
+    share = cap / watts
+    seconds = speed.seconds / share ** (1 / 3) if speed.seconds else None
+    return replace(
+        speed, throughput=speed.throughput.times(share ** (1 / 3)), seconds=seconds,
+        watts=speed.watts and speed.watts.times(share),
+    )  # fmt: skip
 
 
 def _watts(cards_w: float) -> str:
@@ -254,6 +294,12 @@ def made_for_fp64(gpu: str) -> bool:
 def kept(found: Sequence[Limit], size: int) -> Mask:
     """Candidates that keep all limits."""
     return reduce(np.logical_and, (limit.ok for limit in found), np.ones(size, dtype=bool))
+
+
+def holds(need: Need, speed: Record) -> bool:
+    """Whether the memory of a GPU holds the work, of which a workload that stands in may know less."""
+    size = (catalog.get(speed.gpu_id).memory_bytes or inf) / 1e9
+    return size >= need.least_gb - HALF_GB and (speed.fits_probability or 1.0) >= FITS
 
 
 def _fits(them: Candidates) -> Limit:
@@ -374,6 +420,15 @@ def _missed(need: Need, them: Candidates, place: int, takes: float) -> str:
         return missed
     how = "or more, of whose network nothing is known here" if need.mode == "train" else "side by side"
     return f"{missed}; in time it takes {enough:,} GPUs {how}"
+
+
+def too_late(speeds: Sequence[Record]) -> GpuwiseError:
+    """The error where none of what holds a served model gives a first token in time; of the quickest."""
+    quickest = min(speeds, key=lambda speed: speed.first_token_s.value if speed.first_token_s else inf)
+    after = ceil((quickest.first_token_s.value if quickest.first_token_s else 0.0) * 1e3)
+    name = f"{quickest.gpus} x {quickest.gpu_id}"
+    way = Way("latency", f"TTFT<={after}ms", name, {"first_token_s": after / 1e3})
+    return unmet("nothing meets all limits together", [(way,)], f"{name}: {quickest.refusal}")
 
 
 def too_large(need: Need, refusal: str) -> GpuwiseError:
@@ -513,7 +568,7 @@ def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
             return f"sold only in systems, and the last price of one, {seen} for {last.count:g}, is too old"
         return "sold only on boards of 4 or 8 in a server, and no price of such a system is known"
     if need.acquire == "own" and form in COMPUTERS:
-        return "sold only inside a computer, and no price of one is known"
+        return "sold only inside a computer, and no fresh price of one is known"
     what = {"own": "to buy", "rent": "to rent", "both": ""}[need.acquire]
     what = " ".join((what, *need.sold[:1])).strip()
     age = need.assumptions.max_age_days
@@ -545,7 +600,7 @@ def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] 
     asked for is not for sale here at all. `left` says of GPUs that were named why each is left out."""
     for limit in found:
         if limit.code and not limit.ok.any() and np.isnan(limit.needed).all():
-            if left:
+            if left and limit.code != "budget":
                 return NoDataError("; ".join(left), hint="a larger GPU, or a smaller model", code="too-large")
             return NoDataError(
                 f"no GPU with a speed and a price here keeps the limit on {limit.code}",
@@ -579,8 +634,9 @@ def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] 
             apart += np.where(limit.ok, 0.0, np.nan_to_num(np.abs(np.log(limit.needed / least)), posinf=0.0))
     place = int(np.lexsort((apart, _broken(them, found)))[0])
     all_of_them = tuple(way(limit, place) for limit in found if not limit.ok[place])
-    most = "" if left else ", nor all but one"
-    return unmet(f"nothing meets all limits{most}", [all_of_them], "; ".join(left))
+    row, faults = them.rows[place], (limit.reason(place) for limit in found if not limit.ok[place])
+    why = "; ".join(left) or f"{row.count} x {row.gpu}: {'; '.join(faults)}"
+    return unmet(f"nothing meets all limits{', nor all but one' * (not left)}", [all_of_them], why)
 
 
 def unmet(problem: str, ways: Sequence[tuple[Way, ...]], why: str = "") -> InputError:
@@ -778,7 +834,8 @@ def use(name: str, need: Need, own: Record, offers: Sequence[Offer], today: date
     in_16 = "fp16" * (own.question.precision == Precision.BF16 and spec.supports("bf16") is False)
     return Use(
         preset=name, title=preset.title, verdict=verdict, reason=lacks, item=item,
-        example=f"{works} {need.mode} {in_16 or own.question.precision or need.precision}",
+        example=f"{works} {need.mode} {in_16 or own.question.precision or need.precision}"
+        + f", batch {own.batch}" * bool(own.batch),
         throughput=own.throughput, basis=own.basis,
         cost_per_item_usd=min((float(cost) for cost in them.per_item if cost > 0), default=None),
     )  # fmt: skip

@@ -60,6 +60,7 @@ class Diffusion(NamedTuple):
     gb: float  # Weights and text encoders in 8 bits, or what their maker says that it takes
     gb_4: float  # With weights in 4 bits; as much where these are not shorter
     gb_lora: float  # To train adapters of it
+    gb_lora_4: float  # On weights in 4 bits
     weights: float
     words: str
 
@@ -68,7 +69,8 @@ DIFFUSION: dict[str, Diffusion] = {
     name: Diffusion(
         like=row["like"], steps=int(row["steps"]), guided=int(row["guided"]),
         runs=float(row["tflop"]) / float(row["tflop_of_like"]), gb=float(row["gb"]), gb_4=float(row["gb_4"]),
-        gb_lora=float(row["gb_lora"]), weights=float(row["weights"]), words=row["words"],
+        gb_lora=float(row["gb_lora"]), gb_lora_4=float(row["gb_lora_4"]), weights=float(row["weights"]),
+        words=row["words"],
     )
     for row in catalog.rows(DATA / "diffusion.csv") for name in (row["model"], *row["also"].split())
 }  # fmt: skip
@@ -88,6 +90,7 @@ MOST_APART = 64
 MOST_THERE = 2
 # Memory of the largest card that many have at home, and the most cards that share a larger model there.
 HOME_BYTES, MOST_AT_HOME = 24 * 2**30, 4
+IN_SHELLS = "a shell takes $800 for a variable: write '... $800' in single quotes"
 # That anybody keeps a GPU.
 MOST_YEARS, HOURS_PER_YEAR = 30, 365.25 * 24
 # A token later than this is slower than people read, where nothing else was asked for.
@@ -356,6 +359,7 @@ def unknown(name: str) -> InputError:
     near: list[str] = []
     for word in re.findall(r"[\w.+-]{4,}", name.casefold().removeprefix(SERVED)):
         near += difflib.get_close_matches(word, known, n=3, cutoff=0.6 if word == name.casefold() else 0.8)
+        near += [each for each in presets() if word == name.casefold() and word in each]
         # Of one family ("llama-5") where nothing is spelt alike.
         family = re.match(r"[a-z]{4,}(?=[\d.-]|$)", word)
         near += [each for each in known if family and each.startswith(family[0])][: 3 - len(near)]
@@ -434,11 +438,13 @@ def _of_model(
         raise InputError(f"no weights are kept in {precision}", hint=f"one of {', '.join(WEIGHTS)}")
     if latency is not None and task != "infer":
         raise InputError(f"a latency is of answers, and here {model.name} learns", hint="leave it out")
-    limit = latency or (Latency("TPOT", USUAL_TPOT_S) if task == "infer" else None)
+    # Who limits the first token alone reads along like others.
+    alone = latency is None or latency.kind == "TTFT"
+    first_s = latency and (latency.seconds if alone else latency.first_s)
+    limit = Latency("TPOT", USUAL_TPOT_S, first_s) if alone and task == "infer" else latency
     limit = limit._replace(kind="TPOT") if limit and limit.kind == "step" else limit
-    notes = [USUAL_NOTE] if task == "infer" and latency is None else []
-    if latency is not None and latency.first_s is not None:
-        notes.append(f"the first token within {units.seconds(latency.first_s)}")
+    notes = [USUAL_NOTE] if alone and task == "infer" else []
+    notes += [f"the first token within {units.seconds(first_s)}"] if first_s is not None else []
     learns = ALL_LEARN if task == "full" else f"adapters, by {task}"
     notes += [learns] if task != "infer" else []
     formats: tuple[Precision, ...] = ()
@@ -791,6 +797,8 @@ def _in_dollars(text: str, per: str = "") -> str:
 
 def _budget(text: str, rates: Mapping[str, float]) -> tuple[float, str | None]:
     """A sum, of dollars where no currency stands there, also as it is written in a question: "8000 zł"."""
+    if re.match(r"\s*0\d", text):
+        raise InputError(f"a budget of {text[:80]}", hint=IN_SHELLS)
     try:
         return units.parse_budget(re.sub(r"^\s*([\d.,]+\s*k?)\s*($|/.*|a .*|per .*)", r"$\1\2", text), rates)
     except InputError:

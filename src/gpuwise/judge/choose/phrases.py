@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from math import inf
-
 from gpuwise.facts import catalog
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit
 from gpuwise.judge.choose.amounts import USUAL
 from gpuwise.judge.choose.candidates import PAID, STATED, host_of
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, HOURS_STATED
-from gpuwise.judge.choose.speeds import memory_of
+from gpuwise.judge.choose.speeds import IDLE, memory_of, no_units
 from gpuwise.model.gpu import RENTS
 from gpuwise.model.judgement import Assumptions, Need, Option
-from gpuwise.model.precision import GGUF
+from gpuwise.model.precision import GGUF, Precision
 from gpuwise.model.result import Interval
 from gpuwise.model.units import brief, percent, seconds, significant, usd
 
@@ -44,6 +42,11 @@ def as_times(ratio: float) -> str:
 def option_name(option: Option) -> str:
     where = f" at {option.provider}" if option.provider else ""
     return f"{option.count} x {option.gpu_id} {option.way}{where}"
+
+
+def cost_of(need: Need) -> str:
+    """What a ratio of costs is of: of hours that are paid for anyway, or of as much work."""
+    return "cost of an hour" if priced.is_service(need) else "cost of the same work"
 
 
 def often(need: Need) -> str:
@@ -110,8 +113,7 @@ def weights_of(need: Need, option: Option) -> str:
     )
     weights = option.precision or need.precision
     instead = {"fp8": "products in 16 bits", "bf16": "take fp16"}.get(weights, "")
-    no_units = instead and catalog.get(option.gpu_id).text(f"matrix_{weights}") == "False"
-    kept = f", which it has no units for: {instead}" if no_units else ""
+    kept = f", which it has no units for: {instead}" * no_units(option.gpu_id, Precision(weights))
     return f" with weights in {weights}{kept}{_engine(need, option)}{memory}"
 
 
@@ -192,11 +194,12 @@ def fed_by(need: Need, option: Option) -> str:
     supply = fit.supply_w(board_w)
     if board_w <= USUAL.slot_w * option.count and catalog.get(option.gpu_id).text("form") == "pcie":
         return f"a PCIe slot gives a card {float(USUAL.slot_w):g} W, so no power plug is needed"
-    there = next((float(n.split()[3]) for n in need.notes if n.startswith(fit.SUPPLIED[:11])), inf)
-    if there < (supply or inf):
-        each = (there / fit.SUPPLY - fit.HOST_PEAK_W) / option.count
-        advised = f"makers advise a supply of {f'{supply} W' if supply else 'more'}"
-        return advised + f": with {there:g} W, limit each card to {each:.0f} W" * bool(each >= USUAL.slot_w)
+    if (cap := fit.cap_w(need)) < board_w:
+        each, counted = cap / option.count, ", which its speed counts" * (board_w <= cap / fit.LEAST_POWER)
+        if need.capped:
+            return f"each card limited to {each:.0f} W{counted}"
+        limit = f": for yours, limit each card to {each:.0f} W{counted}" * (each >= USUAL.slot_w)
+        return f"makers advise a supply of {f'{supply} W' if supply else 'more'}{limit}"
     return f"a power supply of {supply} W" if supply else f"{(board_w + host_w) / 1000:.2g} kW with its host"
 
 
@@ -230,9 +233,15 @@ def short_name(gpu_id: str) -> str:
     return catalog.get(gpu_id).name.removeprefix("NVIDIA ").removeprefix("GeForce ")
 
 
+def sold_as(option: Option) -> str:
+    """` as a Mac Studio with 512 GB`: the computer that a price is of, which has others beside it."""
+    computer = catalog.get(option.gpu_id).text("form") == "soc" and option.instance
+    return f" as a {option.instance}" if computer else ""
+
+
 def obtained(option: Option) -> str:
     """Where it comes from: `runpod, spot`, `bought used`, `yours`."""
-    seen = f"last seen at {usd(option.last_usd or 0.0)}, {option.seen_on[:7]}"
+    seen = f"last seen at {usd(option.last_usd or 0.0)}, {option.seen_on[:7]}{sold_as(option)}"
     last = seen if option.last_usd else "price not known"
     fixed = {"have": "yours", "unpriced": last, "street": "bought used or new"}
     if option.way in ("new", "used"):
@@ -270,9 +279,10 @@ def _engine(need: Need, first: Option) -> str:
     if need.task != "infer":
         return f" (FSDP over {first.count})" if first.count > 1 else ""
     engine, shared = ("llama.cpp", "layers dealt out to") if gguf else ("vLLM", "tensor parallel over")
-    each = first.count // first.replicas
+    idle = sum(int(why.split()[0]) for why in first.why if why.endswith(IDLE))
+    each = (first.count - idle) // first.replicas
     how = f", {first.replicas} copies" * (first.replicas > 1) + f", {shared} {each}" * (each > 1)
-    return f" ({engine}{how})"
+    return f" ({engine}{how}{f', {idle}{IDLE}' * bool(idle)})"
 
 
 def rate_of(value: float, item: str) -> str:

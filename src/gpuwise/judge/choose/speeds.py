@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from gpuwise.stats.scaling import Condition
 
 # How many answers a machine gives at one moment, and when each begins: words of an option.
-AT_ONCE, FIRST_TOKEN = " answers at once", "the first token after "
+AT_ONCE, FIRST_TOKEN, IDLE = " answers at once", "the first token after ", " of them without work"
 # What the speed of a card that is not NVIDIA's rests on: words of an option.
 BY = "by public speeds: "
 # Compute capability of the oldest architecture in CUDA 13 (its release notes): Turing.
@@ -92,13 +92,7 @@ def gather(
     Raises InputError for a workload that is unknown or that nothing can tell the cost of.
     """
     if need.task:
-        # Without what says nothing of a speed: other kinds of rent, or a looser budget, ask nothing anew.
-        asked = Need(
-            workloads=need.workloads, mode=need.mode, task=need.task, precision=need.precision,
-            formats=need.formats, latency_s=need.latency_s, latency_kind=need.latency_kind,
-            first_token_s=need.first_token_s, concurrent=need.concurrent, batch=need.batch,
-            context=need.context, reads=need.reads, memory_gb=need.memory_gb,
-        )  # fmt: skip
+        asked = _of_speed(need)
         return tuple(_in_best_format(asked, gpu, n) for gpu, counts in wanted.items() for n in counts)
     measured = records_of(result for result in results if result.environment.gpu_id)
     each = [_of_workload(need, name, wanted, forecast, measured, published) for name, _ in need.workloads]
@@ -174,6 +168,33 @@ def _of_workload(
     return found
 
 
+def _of_speed(need: Need) -> Need:
+    """The need without what says nothing of a speed: other kinds of rent, or a looser budget, ask nothing
+    anew."""
+    return Need(
+        workloads=need.workloads, mode=need.mode, task=need.task, precision=need.precision,
+        formats=need.formats, latency_s=need.latency_s, latency_kind=need.latency_kind,
+        first_token_s=need.first_token_s, concurrent=need.concurrent, batch=need.batch,
+        context=need.context, reads=need.reads, memory_gb=need.memory_gb,
+    )  # fmt: skip
+
+
+def times(one: Record, copies: int) -> Record:
+    """So many alike beside each other, each on its part of the requests."""
+    return replace(
+        one, question=replace(one.question, gpus=one.gpus * copies), replicas=one.replicas * copies,
+        throughput=one.throughput and one.throughput.times(copies),
+        watts=one.watts and one.watts.times(copies),
+    )  # fmt: skip
+
+
+def apart(need: Need, gpu: str, size: int, number: int) -> Record | None:
+    """So many machines, each with a copy of a served model for its share of the people; None where that is
+    more than one holds, or too late."""
+    one = _in_best_format(_share(_of_speed(need), number), gpu, size)
+    return times(one, number) if one.throughput is not None and not _late(one, need.latency_s) else None
+
+
 @lru_cache(maxsize=64)  # Of few needs, for each GPU and number: to make one takes as long as a fit
 def _share(need: Need, copies: int) -> Need:
     """What one of so many copies of a model serves."""
@@ -216,12 +237,12 @@ def _in_best_format(need: Need, gpu: str, count: int) -> Record:
     for copies in range(2, count + 1):
         if count % copies == 0 and (need.concurrent or copies) >= copies:
             one = _in_best_format(_share(need, copies), gpu, count // copies)
-            if one.throughput is not None:
-                watts = one.watts.times(copies) if one.watts else None
-                beside.append(replace(
-                    one, question=replace(one.question, gpus=count), replicas=one.replicas * copies,
-                    throughput=one.throughput.times(copies), watts=watts,
-                ))  # fmt: skip
+            beside += [times(one, copies)] if one.throughput is not None else []
+    # Where so many do not split a model evenly, fewer of them may still do more.
+    even = max(n for n in range(1, count + 1) if n & (n - 1) == 0)
+    if even < count and (fewer := _in_best_format(need, gpu, even)).throughput is not None:
+        idle = (*fewer.notes, f"{count - even}{IDLE}")
+        beside.append(replace(fewer, question=replace(fewer.question, gpus=count), notes=idle))
     return quickest(beside, need.latency_s)
 
 
@@ -276,11 +297,14 @@ def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
             room = f"{gibibytes(USABLE * first.memory_bytes)} of {room} to use"
         if spec.text("form") == "soc":
             room = f"{gibibytes(USABLE_SHARED * first.memory_bytes)} of its {room} for the GPU"
-        why = first.refusal or f"does not fit: {needed} on each of {count}, and {gpu} has {room}"
+        lacks = f", and no units for {precision.upper()}" * (
+            serves and not need.formats and no_units(gpu, precision)
+        )
+        why = first.refusal or f"does not fit: {needed} on each of {count}, and {gpu} has {room}{lacks}"
         return blank(issues=refused(why))
     if need.first_token_s is not None and (takes := first.first_token_s or 0.0) > need.first_token_s:
         why = f"the first token takes {seconds(takes)}, {seconds(need.first_token_s)} are allowed"
-        return blank(issues=refused(why))
+        return blank(issues=refused(why), first_token_s=Interval.stated(takes))
     fast = [each for each in tried if (_latency(need, each) or inf) <= most]
     # Of batches that are all too late the quickest says which latency could be had.
     best = (max(fast, key=lambda f: f.tokens_per_s.value if f.tokens_per_s else 0.0) if fast
@@ -304,6 +328,11 @@ def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
         # The board's limit: what a model draws is not predicted, and decoding draws less.
         watts=Interval.stated(spec.power_w * count) if spec.power_w else None,
     )  # fmt: skip
+
+
+def no_units(gpu: str, weights: Precision) -> bool:
+    """Whether a GPU has no units for a format of 16 or 8 bits: such weights it computes in another one."""
+    return weights in (Precision.BF16, Precision.FP8) and catalog.get(gpu).supports(weights) is False
 
 
 def _prompt_token_s(found: Fit) -> float:
@@ -541,10 +570,13 @@ def _held(need: Need) -> str:
     if model is None:
         on_top = "the text encoder, the VAE and what is computed at the size asked for"
         return f", its weights alone: {on_top} come on top, or are swapped to the host's memory"
-    bits = 4 if need.least_gb == model.gb_4 < model.gb else 8 if "8 bits" in model.words else 16
+    in_4 = need.least_gb == model.gb_4 < model.gb or need.least_gb == model.gb_lora_4 < model.gb_lora
+    bits = 4 if in_4 else 8 if "8 bits" in model.words else 16
     learns = "what learns and is kept for the backward pass; with blocks in the host's memory less but slower"
     runs = "text encoders and what is computed"
-    rest = {model.gb: runs, model.gb_4: runs, model.gb_lora: learns}.get(need.least_gb)
+    rest = {model.gb: runs, model.gb_4: runs, model.gb_lora: learns, model.gb_lora_4: learns}.get(
+        need.least_gb
+    )
     weights = f"{model.weights * bits / 8e9:.3g} of weights in {bits} bits"
     return f": {weights}, the rest {rest}" if rest else ""
 

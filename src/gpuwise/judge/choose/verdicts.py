@@ -12,7 +12,7 @@ from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import phrases
 from gpuwise.judge.choose.answer import LITTLE
-from gpuwise.judge.choose.fit import link_of
+from gpuwise.judge.choose.fit import is_assumed, link_of
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, WORDS
 from gpuwise.judge.choose.owning import bills
 from gpuwise.judge.choose.phrases import begun, often, rate_of, sum_of, times, weekly_use, weights_of
@@ -36,19 +36,30 @@ def room(need: Need, gpu: str, other: Recommendation) -> str:
     return f"{begun(phrases.counted(gpu, number))} {have} the memory for it. "
 
 
-def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> str:
-    """What it costs that data leave a provider's network."""
+def egress_of(option: Option, offers: Sequence[Offer]) -> float | None:
+    """USD of a GB that leaves the provider; None where that is not known."""
+    rates = (o.egress_usd_per_gb for o in offers if o.provider == option.provider)
+    return next((each for each in rates if each is not None), None)
+
+
+def sent_out(need: Need, first: Option, offers: Sequence[Offer], other: Option | None) -> str:
+    """What it costs that data leave a provider's network; and what would cost less, were it known there."""
     if first.way not in RENTS:
         return ""
-    rates = (o.egress_usd_per_gb for o in offers if o.provider == first.provider)
-    rate = next((each for each in rates if each is not None), None)
+    rate = egress_of(first, offers)
+    unknown = other is not None and other.key != first.key and egress_of(other, offers) is None
+    less = ""
+    if other and unknown:
+        less = (
+            f" {begun(phrases.offered_as(other))}, asks less, but nothing is known of what it asks for that."
+        )
     most = priced.most_egress()
     paid = f"{sum_of(need, need.egress_gb * (most if rate is None else rate))}{often(need)}"
     counted_in = "in the cost" if priced.egress_h(need) else "on top of it"
     if rate is not None:
-        return f"{need.egress_gb:,.0f} GB sent out cost {paid} there, {counted_in}."
+        return f"{need.egress_gb:,.0f} GB sent out cost {paid} there, {counted_in}.{less}"
     at = f"at ${most:.3g} a GB, the most known of anybody, {paid}, {counted_in}"
-    return f"What {need.egress_gb:,.0f} GB sent out cost is not known of {first.provider}: {at}."
+    return f"What {need.egress_gb:,.0f} GB sent out cost is not known of {first.provider}: {at}.{less}"
 
 
 def split(found: Recommendation) -> str:
@@ -78,7 +89,7 @@ def would_do_more(other: Option, first: Option, need: Need) -> str:
     by_speed = need.goal == "speed"
     faster = other.throughput.value / first.throughput.value
     better = faster if by_speed else times(first.cost_per_item_usd, other.cost_per_item_usd)
-    if better is None or better < MUCH:
+    if better is None or better < MUCH or not other.stale:
         return ""
     less, name = f"cost {significant(1 / better)} of it for the same work", begun(phrases.offered_as(other))
     does = f"do {significant(better)} times as much" if by_speed else less
@@ -223,7 +234,7 @@ def lacks(gpu: str) -> str:
 
 def memories(need: Need) -> str:
     """The memory of each that is compared, where the work was assumed and this is what was asked about."""
-    if len(need.sets) < 2 or not any(re.match(r"no \w+ was named", note) for note in need.notes):
+    if len(need.sets) < 2 or not is_assumed(need):
         return ""
     sizes = {one: (memory_of(need, catalog.get(one[0])) or 0.0) * one[1] / 2**30 for one in need.sets}
     each = (f"{phrases.counted(*one)} {size:.4g} GiB" for one, size in sizes.items())
