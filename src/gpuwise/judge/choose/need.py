@@ -646,13 +646,14 @@ def need_of(
     work = given.get("work")
     texts = r"\b(?:request|sample|example|document|conversation|message|prompt|record|hour|h)s?\b"
     if work and workload and (not units.is_work(work) or re.search(texts, work)):
-        from gpuwise.judge.choose.amounts import P, quantities
+        from gpuwise.judge.choose import rules
+        from gpuwise.judge.choose.amounts import quantities
         from gpuwise.judge.choose.wording import plainly
 
         # "2000 hours of audio", "3M tokens/night" and "5 lakh images" are read as in a question.
         tuned = "fine-tune " * (given.get("mode") in ("finetune", *TASKS[1:]))
         plain = plainly(text := f"{tuned}{workload}: {work}")
-        if quantities(plain) or re.search(P.gpu_hours, plain):
+        if quantities(plain) or rules.search(rules.P.gpu_hours, plain):
             workload, work = text, None
     if "%" in (work or "") and not workload:  # the shares of a mix are work, too
         workload, work = work, None
