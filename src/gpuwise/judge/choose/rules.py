@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose.need import DATA, WORDS
@@ -39,6 +39,8 @@ _CLASS = re.compile(r"\\(?:x..|u....|.)|\[\^?\]?(?:\\.|[^\]\\])*\]|\.|\^|\$")
 _GROUP = re.compile(r"\((\?(?:P<\w+>|<?[=!]|:))?([^()]*)\)(?:[*?]|\{0?,\d*\})?")
 _AGAIN = re.compile(r"(?:\+|\{[1-9][\d,]*\})\??")
 _PERHAPS = re.compile(r"(?:\*|\?|\{0?,\d*\})\??")
+# Characters that stand for the groups of a pattern that were read, and signs beside letters.
+_FIRST = 0xE000
 SIGNS = ("\2", "#", "+")  # The first is the dollar's, which is no end of a text
 _NAMED: dict[str, str] = {
     "numbers": "|".join(NUMBERS), "tens": "|".join(each for each in units.NUMBERS if each[-2:] == "ty"),
@@ -76,27 +78,27 @@ _ruled = "|".join((*RULES["denied"].values(), *(row[1] for row in (*RULES["kinds
 RULES["rewrite"] += [(rf"({P.denial}(?:{_ruled})),? (?:or|nor) (?=(?:{_ruled})\b)", r"\1, no ")] * 2
 
 
-def _surely(pattern: str) -> str:
-    """A pattern without groups, and without the characters of it that may be left out."""
+class _Texts(NamedTuple):
+    """Texts of which one stands in each match, and how many letters the shortest has."""
+
+    letters: int
+    texts: Sequence[str]
+
+
+def _alternatives(pattern: str, groups: Sequence[_Texts]) -> list[list[_Texts]]:
+    """Of a pattern without groups, but for those that were read: what each of its alternatives holds."""
+    # What may be left out goes with the character before it.
     *parts, last = _PERHAPS.split(_AGAIN.sub("\0", pattern))
-    return "\0".join((*(part[:-1] for part in parts), last))
-
-
-def _one_of(alternatives: str, groups: Sequence[Sequence[str]]) -> list[str]:
-    """Texts of which one stands in each match of alternatives; none where one of these may match without
-    any, or with one of a single letter."""
-    found = list[str]()
-    for part in _surely(alternatives).split("|"):
-        most, texts = 1, list[str]()
-        for run in filter(None, part.split("\0")):
-            each = groups[int(run[1:])] if run[0] == "\1" else [run]
-            # Other letters than those of English say as much as two of these, and so do signs.
-            if (least := min(len(text.encode()) + (text in SIGNS) for text in each)) > most:
-                most, texts = least, [*each]
-        if not texts:
-            return []
-        found += texts
-    return found
+    return [
+        [
+            groups[ord(run) - _FIRST]
+            if chr(_FIRST) <= run < "\uf900"
+            else _Texts(len(run), (run.replace(SIGNS[0], "$"),))
+            for run in part.split("\0")
+            if len(run) > 1 or run in SIGNS or run > "\x7f"  # Signs say as much as two letters of English
+        ]
+        for part in "\0".join([*[part[:-1] for part in parts], last]).split("|")
+    ]
 
 
 @lru_cache(4096)
@@ -111,31 +113,38 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 @lru_cache(4096)
-def _needed(pattern: str) -> tuple[str, ...]:
-    """Texts of which one stands in each match of a pattern; none where that is not known."""
-    groups = list[Sequence[str]]()
+def _needed(pattern: str) -> tuple[_Texts, ...]:
+    """Of which texts each match of a pattern holds one; of several each one."""
+    groups = list[_Texts]()
 
-    def one_of(texts: Sequence[str]) -> str:
-        groups.append(texts)
-        return f"\0\1{len(groups) - 1}\0" if texts else "\0"
+    def one_of(alternatives: Sequence[Sequence[_Texts]]) -> str:
+        if not all(alternatives):
+            return "\0"  # One of them may be anything
+        best = [max(each) for each in alternatives]
+        groups.append(
+            _Texts(min(each.letters for each in best), tuple(t for each in best for t in each.texts))
+        )
+        return f"\0{chr(_FIRST + len(groups) - 1)}\0"
 
     def group(found: re.Match[str]) -> str:
-        if (found[1] or "")[-1:] == "!" or found[0][-1] != ")":
-            return "\0"
-        return one_of(_one_of(found[2], groups))
+        kind, inner = found.groups("")
+        perhaps = kind[-1:] == "!" or found[0][-1] != ")"
+        return "\0" if perhaps else one_of(_alternatives(inner, groups))
 
     if "(?(" in pattern:
         return ()
-    plain = _NAME.sub(lambda name: f"({one_of(_needed(_NAMED[name[1]]))})", pattern)
-    plain, again = _CLASS.sub("\0", plain.replace(r"\$", "\2")), 1
+    if "{" in pattern:
+        pattern = _NAME.sub(lambda name: f"({one_of([_needed(_NAMED[name[1]])])})", pattern)
+    plain, again = _CLASS.sub("\0", pattern.replace(r"\$", SIGNS[0])), 1
     while again:
         plain, again = _GROUP.subn(group, plain)
-    return tuple(dict.fromkeys(text.replace("\2", "$") for text in _one_of(plain, groups)))
+    whole = _alternatives(plain, groups)
+    return tuple(whole[0] if len(whole) == 1 else _alternatives(one_of(whole), groups)[0])
 
 
 def holds(text: str, pattern: str) -> bool:
     """Whether a pattern may match: False where a text has nothing of what each match holds."""
-    return not (needed := _needed(pattern)) or any(map(text.__contains__, needed))
+    return all(any(map(text.__contains__, each.texts)) for each in _needed(pattern))
 
 
 def search(pattern: str, text: str) -> re.Match[str] | None:

@@ -45,8 +45,9 @@ def plainly(text: str) -> str:
     plain = rules.sub(P.weekday_hours, lambda m: f"{m[1]} to {m[2]} weekdays" if m[1] else "weekdays", plain)
     # What is written without blanks, or with endings of its own, is not read as another language's words.
     language = next((name for name, signs in RULES["languages"].items() if rules.search(signs, plain)), "")
-    plain = rules.sub(P.numeral, lambda found: f"{_numeral(found[0])}", plain)
-    plain = rules.sub(P.myriads, lambda found: _myriads(found[0]), plain)
+    if not plain.isascii():
+        plain = rules.sub(P.numeral, lambda found: f"{_numeral(found[0])}", plain)
+        plain = rules.sub(P.myriads, lambda found: _myriads(found[0]), plain)
     for pattern, instead in RULES.get(language, ()):
         plain = rules.sub(pattern, instead, plain)
     for pattern, instead in _glossary(language):
