@@ -156,7 +156,7 @@ def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
         if (found := market.best_or_none(needs.settled(larger))) and (
             found.options[0].price_usd or names_of(need)
         ):
-            return replace(larger, notes=(*notes, say.LARGEST.format(name))), ""
+            return replace(larger, notes=(*notes, say.LARGEST.format(name)), by_default=True), ""
     return need, ""
 
 

@@ -20,7 +20,7 @@ from gpuwise.judge.choose import amounts, rules
 from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.asked_work import FP64, Worked
 from gpuwise.judge.choose.candidates import FEW, least_host_usd
-from gpuwise.judge.choose.fit import LEAST_HOST_W, SUPPLIED, made_for_fp64
+from gpuwise.judge.choose.fit import LEAST_HOST_W, made_for_fp64
 from gpuwise.judge.choose.need import ALIASES, DIFFUSION, Purpose, is_model, presets
 from gpuwise.judge.choose.rules import NUMBERS, RULES, USUAL, P
 from gpuwise.judge.choose.wording import amount_of, number_of, sellers, span_seconds
@@ -610,7 +610,8 @@ class _Reader(Worked):
             if (supplied and not of_cards) or there:
                 limit, supply = "power_w", value
                 value = max(USUAL.slot_w, value - LEAST_HOST_W)
-                self.notes.append(SUPPLIED.format(supply, value))
+                fields.setdefault("supply_w", supply)
+                self.notes.append(f"a supply of {supply:g} W has {value:g} W for cards")
                 if not (self.sets or self.said(P.in_server)) and supply <= USUAL.most_at_home_w:
                     fields.setdefault("at_home", True)  # A PC, whose fans cool no server's card
             # "10 kW in the rack" of forty people, each with a machine, is for all of these.

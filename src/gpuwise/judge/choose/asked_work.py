@@ -205,6 +205,7 @@ class Worked(Cards):
         if named is None and self.bill and self.api:
             named = str(USUAL.open)
             self.notes.append(f"no model was named: {named}, an open one, is taken")
+            self.fields["by_default"] = True
         if named is None:
             named = self._no_work()
         else:
@@ -500,6 +501,7 @@ class Worked(Cards):
             # The same machine, wherever it is rented.
             fields["sets"] = tuple((quote.gpu_id, quote.count) for quote in self.quotes)
             self.gpus = (min(quote.count for quote in self.quotes), max(quote.count for quote in self.quotes))
+        fields["by_default"] = True
         if self.mode in ("lora", "qlora", "finetune", "full"):
             self.notes.append("no model was named: taken as llama-3.1-8b")
             return "llama-3.1-8b"

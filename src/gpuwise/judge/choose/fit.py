@@ -100,7 +100,6 @@ SAID = 4
 SUPPLY, HOST_PEAK_W = 1.15, 250.0
 # Of a desktop without its card, under load: what then is left of its supply is less than makers advise.
 LEAST_HOST_W = 200.0
-SUPPLIED = "a supply of {:g} W has {:g} W for cards"
 SUPPLIES_W = (450, 550, 650, 750, 850, 1000, 1200, 1600, 2000)
 # Work that takes longer than five years is not done by what is bought or rented today.
 LONGEST_S = 5 * 31557600.0

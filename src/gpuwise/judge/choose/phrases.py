@@ -192,8 +192,8 @@ def fed_by(need: Need, option: Option) -> str:
     supply = fit.supply_w(board_w)
     if board_w <= USUAL.slot_w * option.count and catalog.get(option.gpu_id).text("form") == "pcie":
         return f"a PCIe slot gives a card {float(USUAL.slot_w):g} W, so no power plug is needed"
-    there = next((float(n.split()[3]) for n in need.notes if n.startswith(fit.SUPPLIED[:11])), inf)
-    if there < (supply or inf):
+    there = need.supply_w
+    if there is not None and there < (supply or inf):
         each = (there / fit.SUPPLY - fit.HOST_PEAK_W) / option.count
         advised = f"makers advise a supply of {f'{supply} W' if supply else 'more'}"
         return advised + f": with {there:g} W, limit each card to {each:.0f} W" * bool(each >= USUAL.slot_w)

@@ -167,5 +167,5 @@ def sub(pattern: str, instead: str | Callable[[re.Match[str]], str], text: str) 
     return compiled(pattern).sub(instead, text) if holds(text, pattern) else text
 
 
-def findall(pattern: str, text: str) -> list[str]:
+def findall(pattern: str, text: str) -> list[Any]:
     return compiled(pattern).findall(text) if holds(text, pattern) else []
