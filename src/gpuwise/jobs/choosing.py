@@ -417,9 +417,9 @@ class _Market:
 
     def speeds(self, need: Need, allowed: Sequence[Offer]) -> tuple[Record, ...]:
         ids = offered(need, allowed, self.facts.today)
-        return speeds.gather(
-            need, ids, self.forecast, results=self.facts.results, published=self.facts.published
-        )
+        # Of a language model by name all is predicted.
+        results, published = ((), ()) if need.task else (self.facts.results, self.facts.published)
+        return speeds.gather(need, ids, self.forecast, results=results, published=published)
 
     def best(self, need: Need) -> Recommendation:
         check_wanted()
