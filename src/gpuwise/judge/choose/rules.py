@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose.need import DATA, WORDS
@@ -39,9 +40,12 @@ _CLASS = re.compile(r"\\(?:x..|u....|.)|\[\^?\]?(?:\\.|[^\]\\])*\]|\.|\^|\$")
 _GROUP = re.compile(r"\((\?(?:P<\w+>|<?[=!]|:))?([^()]*)\)(?:[*?]|\{0?,\d*\})?")
 _AGAIN = re.compile(r"(?:\+|\{[1-9][\d,]*\})\??")
 _PERHAPS = re.compile(r"(?:\*|\?|\{0?,\d*\})\??")
-# Characters that stand for the groups of a pattern that were read, and signs beside letters.
-_FIRST = 0xE000
-SIGNS = ("\2", "#", "+")  # The first is the dollar's, which is no end of a text
+# From it on characters stand for the groups of a pattern that were read, and one for a dollar.
+_FIRST, _MARKS, _DOLLAR = 0xE000, "\ue000\uf900", "\2"
+# They say as much as two letters of English, and so does any letter of other languages.
+SIGNS = frozenset((_DOLLAR, "#", "+"))
+# Texts of which one stands in each match of a pattern, behind how many letters the shortest has.
+_Texts = tuple[int, tuple[str, ...]]
 _NAMED: dict[str, str] = {
     "numbers": "|".join(NUMBERS), "tens": "|".join(each for each in units.NUMBERS if each[-2:] == "ty"),
     "ones": "|".join(list(units.NUMBERS)[:9]), "scales": "|".join(filter(None, MANY)),
@@ -78,27 +82,24 @@ _ruled = "|".join((*RULES["denied"].values(), *(row[1] for row in (*RULES["kinds
 RULES["rewrite"] += [(rf"({P.denial}(?:{_ruled})),? (?:or|nor) (?=(?:{_ruled})\b)", r"\1, no ")] * 2
 
 
-class _Texts(NamedTuple):
-    """Texts of which one stands in each match, and how many letters the shortest has."""
-
-    letters: int
-    texts: Sequence[str]
-
-
 def _alternatives(pattern: str, groups: Sequence[_Texts]) -> list[list[_Texts]]:
-    """Of a pattern without groups, but for those that were read: what each of its alternatives holds."""
-    # What may be left out goes with the character before it.
-    *parts, last = _PERHAPS.split(_AGAIN.sub("\0", pattern))
-    return [
-        [
-            groups[ord(run) - _FIRST]
-            if chr(_FIRST) <= run < "\uf900"
-            else _Texts(len(run), (run.replace(SIGNS[0], "$"),))
-            for run in part.split("\0")
-            if len(run) > 1 or run in SIGNS or run > "\x7f"  # Signs say as much as two letters of English
-        ]
-        for part in "\0".join([*[part[:-1] for part in parts], last]).split("|")
-    ]
+    """Of a pattern without groups, but for those that were read: what each of its alternatives holds; none
+    where one of them may be anything."""
+    if "+" in pattern or "{" in pattern:
+        pattern = _AGAIN.sub("\0", pattern)
+    if "?" in pattern or "*" in pattern or "{" in pattern:
+        # What may be left out goes with the character before it.
+        *parts, last = _PERHAPS.split(pattern)
+        pattern = "\0".join([*[part[:-1] for part in parts], last])
+    found = list[list[_Texts]]()
+    for part in pattern.split("|"):
+        found.append([
+            groups[ord(run) - _FIRST] if _MARKS[0] <= run < _MARKS[1] else (len(run), (run,))
+            for run in part.split("\0") if len(run) > 1 or run in SIGNS or run > "\x7f"
+        ])  # fmt: skip
+        if not found[-1]:
+            return []
+    return found
 
 
 @lru_cache(4096)
@@ -118,13 +119,11 @@ def _needed(pattern: str) -> tuple[_Texts, ...]:
     groups = list[_Texts]()
 
     def one_of(alternatives: Sequence[Sequence[_Texts]]) -> str:
-        if not all(alternatives):
-            return "\0"  # One of them may be anything
+        if not alternatives or not alternatives[0]:
+            return "\0"
         best = [max(each) for each in alternatives]
-        groups.append(
-            _Texts(min(each.letters for each in best), tuple(t for each in best for t in each.texts))
-        )
-        return f"\0{chr(_FIRST + len(groups) - 1)}\0"
+        groups.append((min(best)[0], tuple([text for _, texts in best for text in texts])))
+        return f"\0{chr(_FIRST - 1 + len(groups))}\0"
 
     def group(found: re.Match[str]) -> str:
         kind, inner = found.groups("")
@@ -135,16 +134,19 @@ def _needed(pattern: str) -> tuple[_Texts, ...]:
         return ()
     if "{" in pattern:
         pattern = _NAME.sub(lambda name: f"({one_of([_needed(_NAMED[name[1]])])})", pattern)
-    plain, again = _CLASS.sub("\0", pattern.replace(r"\$", SIGNS[0])), 1
-    while again:
+    plain, again = _CLASS.sub("\0", named := pattern.replace(r"\$", _DOLLAR)), 1
+    while again and "(" in plain:
         plain, again = _GROUP.subn(group, plain)
     whole = _alternatives(plain, groups)
-    return tuple(whole[0] if len(whole) == 1 else _alternatives(one_of(whole), groups)[0])
+    whole = _alternatives(one_of(whole), groups) if len(whole) > 1 else whole
+    if _DOLLAR not in named:
+        return tuple(chain(*whole))
+    return tuple((n, tuple(t.replace(_DOLLAR, "$") for t in texts)) for n, texts in chain(*whole))
 
 
 def holds(text: str, pattern: str) -> bool:
     """Whether a pattern may match: False where a text has nothing of what each match holds."""
-    return all(any(map(text.__contains__, each.texts)) for each in _needed(pattern))
+    return all(any(map(text.__contains__, texts)) for _, texts in _needed(pattern))
 
 
 def search(pattern: str, text: str) -> re.Match[str] | None:
