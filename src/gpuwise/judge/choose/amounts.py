@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 
 from gpuwise.errors import InputError
 from gpuwise.facts import llms
-from gpuwise.judge.choose import rules
-from gpuwise.judge.choose.rules import ROLES, THINGS, USUAL, P
+from gpuwise.judge.choose.rules import ROLES, THINGS, USUAL, P, finditer, fullmatch, match, search, sub
 from gpuwise.model import units
 from gpuwise.model.units import Work
 
@@ -58,7 +57,7 @@ def seconds(period: str) -> float:
 def quantities(text: str) -> tuple[Quantity, ...]:
     """Every quantity of a text in lower case, from left to right."""
     found = list[Quantity]()
-    for number in rules.finditer(P.number, text):
+    for number in finditer(P.number, text):
         taken = found[-1].spans[min(2, len(found[-1].spans) - 1)][1] if found else 0
         if number.start() >= taken and (one := _quantity(text, number)):
             found.append(one)
@@ -73,40 +72,40 @@ def quantities(text: str) -> tuple[Quantity, ...]:
 
 def _quantity(text: str, number: re.Match[str]) -> Quantity | None:
     before, tail = text[: number.start()], text[number.end() :]
-    thing = rules.match(P.thing, tail)
-    if not thing or (number[1] != "1" and rules.match(P.one_part, tail)):
+    thing = match(P.thing, tail)
+    if not thing or (number[1] != "1" and match(P.one_part, tail)):
         # "500 out", "answers of 200", "a 2k prompt"; "within 3" says neither input nor output.
-        part = rules.match(f"-?{P.role_behind}", tail)
-        ahead = None if part or rules.match(P.other_unit, tail) else rules.search(P.role_before, before)
+        part = match(f"-?{P.role_behind}", tail)
+        ahead = None if part or match(P.other_unit, tail) else search(P.role_before, before)
         said = part or (None if ahead and ahead[1] in ("in", "out") else ahead)
         if not said or number[1].endswith("b"):
             return None
         span = (number.start(), number.end() + (part.end() if part else 0))
         noun = "" if said[1] in ("in", "out") else said[1]
-        often = rules.match(P.in_period, text[span[1] :])
+        often = match(P.in_period, text[span[1] :])
         every = often["period"] if often else ""
         return Quantity(_number(number[1]), "part", 1.0, _role(said[1]), every, "", (span,), noun)
     row = THINGS[next(n for n in range(len(THINGS)) if thing[f"t{n}"])]
     end = number.end() + thing.end()
     # "llama 8b tokens" has the size of a model; "1 token every 50 ms" is a speed.
-    model = rules.fullmatch(r"[\d.]+b", number[1]) and (
-        thing["adjective"] or row["kind"] != "token" or rules.search(rf"(?:\d|\b(?:{families()})) $", before)
+    model = fullmatch(r"[\d.]+b", number[1]) and (
+        thing["adjective"] or row["kind"] != "token" or search(rf"(?:\d|\b(?:{families()})) $", before)
     )
-    if model or rules.match(r" (?:per|every) \d|(?: of)? contexts?\b", text[end:]):
+    if model or match(r" (?:per|every) \d|(?: of)? contexts?\b", text[end:]):
         return None
-    behind = rules.match(P.role_behind, text[end:]) if row["kind"] == "token" else None
+    behind = match(P.role_behind, text[end:]) if row["kind"] == "token" else None
     at = end - len(thing[0]) + thing.end("adjective")
     end += behind.end() if behind else 0
     role = _role(thing["adjective"]) or (_role(behind[1]) if behind else "")
-    if not role and row["kind"] == "token" and (ahead := rules.search(P.role_before, before)):
+    if not role and row["kind"] == "token" and (ahead := search(P.role_before, before)):
         role = _role(ahead[1])
     role = role or row["role"]
     spans = [number.span(1), (number.end() + thing.start("adjective"), at), (at, end)]
-    joined = next((word for word in ("each", "of") if rules.search(getattr(P, f"{word}_before"), before)), "")
-    if each := rules.match(P.each_behind, text[end:]):
+    joined = next((word for word in ("each", "of") if search(getattr(P, f"{word}_before"), before)), "")
+    if each := match(P.each_behind, text[end:]):
         joined = "each"
         spans.append((end, end := end + each.end()))
-    if period := rules.match(P.in_period, text[end:]):
+    if period := match(P.in_period, text[end:]):
         spans.append((end + period.start("period"), end + period.end()))
     return Quantity(
         _number(number[1]), row["kind"], float(row["tokens"]), role, period["period"] if period else "",
@@ -121,13 +120,13 @@ def families() -> str:
 
 
 def _role(words: str) -> str:
-    return next((role for role, said in ROLES.items() if rules.search(rf"\b(?:{said})\b", words)), "")
+    return next((role for role, said in ROLES.items() if search(rf"\b(?:{said})\b", words)), "")
 
 
 def _number(text: str) -> float:
     """Things are whole: what groups their digits are thousands."""
     if text[-1].isdigit():
-        text = rules.sub(P.thousands, "", text)
+        text = sub(P.thousands, "", text)
     return units.parse_work(f"{text} things").items
 
 
