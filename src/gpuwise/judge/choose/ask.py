@@ -884,7 +884,8 @@ class _Reader(Worked):
         bare += rf"|{P.year}|{self.fields.get('users', 1)}"
         self.ignore(*(each for each in numbers if not fullmatch(bare, each)))
         if unread := "|".join(map(re.escape, self.unread())):
-            self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?:(?<!\.) (?:{unread}))*", self._left))
+            words = compiled(rf"{P.demand}\b(?:{unread})(?:(?<!\.) (?:{unread}))*")
+            self.ignore(*words.findall(self._left))
         self._read_no_more(named, precision)
         return Asked(
             workload=self.mixed or named, mode=self.mode, work=self.work, gpus=self.gpus,

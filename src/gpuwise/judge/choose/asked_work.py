@@ -314,10 +314,8 @@ class Worked(Cards):
             self._beside(named, more, near)
         elif is_model(named, None) and self.mode not in (None, "infer") and not self.mixed:
             # "Tune it every week, and serve it to 12 people": what is served is a part by itself.
-            learns = "|".join(words for words, mode in RULES["modes"] if mode != "infer")
-            served = finditer(P.served, self.plain)
-            parts = (self._clause(each.start()) for each in served)
-            if part := next((p for p in parts if not search(learns, self.plain[p])), None):
+            parts = (self._clause(each.start()) for each in finditer(P.served, self.plain))
+            if part := next((p for p in parts if {*_modes(self.plain[p])} <= {"infer"}), None):
                 self._beside(named, named, part, "infer")
 
     def _set_apart(self, named: str) -> None:
@@ -351,14 +349,13 @@ class Worked(Cards):
         """Of a work that is not counted, by the part of the text that it stands in: its memory, and that what
         it says of amounts and people is of no other."""
         text, drawn = self.plain[part], more in DIFFUSION or ALIASES.get(more) == "unet-sd15"
-        said = (way for words, way in RULES["modes"] if search(words, text))
         model = is_model(more, None)
-        mode = mode or next(said, None) or ("infer" if drawn or model else "train")
+        mode = mode or next(iter(_modes(text)), None) or ("infer" if drawn or model else "train")
         mode = "train" if not (model or drawn) and mode != "infer" else mode
         if named != more:
             rest = self.plain[: part.start] + self.plain[part.stop :]
             usual = None if is_model(named, None) else self.mode or "train"
-            self.mode = next((way for words, way in RULES["modes"] if search(words, rest)), usual)
+            self.mode = next(iter(_modes(rest)), usual)
         apart = [e for e in self.found if e.spans and part.start <= e.spans[0][0] < part.stop]
         self.found = tuple(each for each in self.found if each not in apart)
         counted = [each.words.strip() for each in apart]
@@ -443,7 +440,7 @@ class Worked(Cards):
         if not all(weights):
             raise InputError("a share of nothing", hint="leave out what takes no time")
         parts = [self.plain[start:end] for start, end in spans]
-        said = [next((mode for words, mode in RULES["modes"] if search(words, p)), "") for p in parts]
+        said = [next(iter(_modes(part)), "") for part in parts]
         if len({*filter(None, said)}) > 1:
             # Only works of one mode have one speed.
             self._read_largest_share([*zip(weights, said, map(str, names), spans, strict=True)])

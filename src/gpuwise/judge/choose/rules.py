@@ -167,7 +167,3 @@ def finditer(pattern: str, text: str) -> Iterator[re.Match[str]]:
 
 def sub(pattern: str, instead: str | Callable[[re.Match[str]], str], text: str) -> str:
     return compiled(pattern).sub(instead, text) if holds(text, pattern) else text
-
-
-def findall(pattern: str, text: str) -> list[Any]:
-    return compiled(pattern).findall(text) if holds(text, pattern) else []

@@ -12,7 +12,6 @@ import unicodedata
 from collections.abc import Mapping
 from datetime import date
 from functools import cache
-from math import prod
 from typing import Any
 
 from gpuwise.errors import InputError
@@ -46,8 +45,8 @@ def plainly(text: str) -> str:
     # What is written without blanks, or with endings of its own, is not read as another language's words.
     language = next((name for name, signs in RULES["languages"].items() if search(signs, plain)), "")
     if not plain.isascii():
-        plain = sub(P.numeral, lambda found: f"{_numeral(found[0])}", plain)
-        plain = sub(P.myriads, lambda found: _myriads(found[0]), plain)
+        plain = sub(P.numeral, lambda found: f"{_count(found[0]):.0f}", plain)
+        plain = sub(P.myriads, lambda found: _in_thousands(_count(found[0])), plain)
     for pattern, instead in RULES.get(language, ()):
         plain = sub(pattern, instead, plain)
     for pattern, instead in _glossary(language):
@@ -100,19 +99,24 @@ def _without_accents(words: str) -> str:
     return "|".join((words, *sorted(apart))) if words else ""
 
 
-def _numeral(text: str) -> int:
-    """The value of a Chinese or Japanese number: 二十万 is 200,000 and 四千五 4,500."""
-    whole = part = digit = 0
+def _count(text: str) -> float:
+    """The value of a Chinese, Japanese or Korean number, whose digits may be ours: 二十万 is 200,000, 四千五
+    4,500, 1.5万 15,000 and 3억2천만 320,000,000."""
+    whole = part = digit = 0.0
     step = 1
-    for character in text:
-        if character in _DIGITS:
-            digit = _DIGITS.index(character) % 10
+    for token in re.findall(r"[\d.]+|[^\d.]", re.sub(r"[,\s]", "", text)):
+        if token in _DIGITS or token[0].isdecimal():
+            digit = _DIGITS.index(token) % 10 if token in _DIGITS else float(token)
             step = step if digit else 1  # Behind a zero, ones
-        elif (step := _STEPS[character]) >= _MYRIAD:
-            whole, part, digit = whole + (part + digit) * step, 0, 0
+        elif (step := _STEPS[token]) >= _MYRIAD:
+            whole, part, digit = whole + (part + digit) * step, 0.0, 0.0
         else:
-            part, digit = part + (digit or 1) * step, 0
+            part, digit = part + (digit or 1) * step, 0.0
     return whole + part + digit * max(1, step // 10)
+
+
+def _in_thousands(value: float) -> str:
+    return f"{value / 1000:.10g}k" if value >= 1000 else f"{value:.10g}"
 
 
 def _in_cents(said: re.Match[str], code: str) -> str:
@@ -120,16 +124,6 @@ def _in_cents(said: re.Match[str], code: str) -> str:
     value = f"{float(said[1].replace(',', '.')) / 100:g}"
     code = code or ("gbp" if said[4] else "eur" if said[3] or said[2] in ("ct", "cent") else "")
     return f"{value} {code}" if code else f"${value}"
-
-
-def _myriads(text: str) -> str:
-    """A number in digits between which stands what they count: `1.5万` is 15k and `3억2천만` 320000k."""
-    value, step = 0.0, 1
-    for digits, signs in re.findall(r"([\d.]+)([^\d.]*)", sub(r"[,\s]", "", text)):
-        # "2万5" are 25,000: a last digit alone counts what is next below.
-        step = prod(_STEPS[sign] for sign in signs) if signs else step // 10
-        value += float(digits) * step
-    return f"{value / 1000:.10g}k" if value >= 1000 else f"{value:.10g}"
 
 
 def corrected(text: str) -> tuple[str, list[str]]:
