@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
 from types import SimpleNamespace
 from typing import Any
 
@@ -114,12 +113,13 @@ def compiled(pattern: str) -> re.Pattern[str]:
 
 
 @lru_cache(4096)
-def _needed(pattern: str) -> tuple[_Texts, ...]:
-    """Of which texts each match of a pattern holds one; of several each one."""
+def _needed(pattern: str) -> Sequence[Sequence[_Texts]]:
+    """Of which texts each match of an alternative of a pattern holds one, of several each one; nothing where
+    one of these may be anything."""
     groups = list[_Texts]()
 
     def one_of(alternatives: Sequence[Sequence[_Texts]]) -> str:
-        if not alternatives or not alternatives[0]:
+        if not alternatives:
             return "\0"
         best = [max(each) for each in alternatives]
         groups.append((min(best)[0], tuple([text for _, texts in best for text in texts])))
@@ -133,20 +133,21 @@ def _needed(pattern: str) -> tuple[_Texts, ...]:
     if "(?(" in pattern:
         return ()
     if "{" in pattern:
-        pattern = _NAME.sub(lambda name: f"({one_of([_needed(_NAMED[name[1]])])})", pattern)
+        pattern = _NAME.sub(lambda name: f"({one_of(_needed(_NAMED[name[1]]))})", pattern)
     plain, again = _CLASS.sub("\0", named := pattern.replace(r"\$", _DOLLAR)), 1
     while again and "(" in plain:
         plain, again = _GROUP.subn(group, plain)
     whole = _alternatives(plain, groups)
-    whole = _alternatives(one_of(whole), groups) if len(whole) > 1 else whole
     if _DOLLAR not in named:
-        return tuple(chain(*whole))
-    return tuple((n, tuple(t.replace(_DOLLAR, "$") for t in texts)) for n, texts in chain(*whole))
+        return whole
+    return [[(n, tuple(t.replace(_DOLLAR, "$") for t in texts)) for n, texts in each] for each in whole]
 
 
 def holds(text: str, pattern: str) -> bool:
     """Whether a pattern may match: False where a text has nothing of what each match holds."""
-    return all(any(map(text.__contains__, texts)) for _, texts in _needed(pattern))
+    return not (needed := _needed(pattern)) or any(
+        all(any(map(text.__contains__, texts)) for _, texts in each) for each in needed
+    )
 
 
 def search(pattern: str, text: str) -> re.Match[str] | None:
