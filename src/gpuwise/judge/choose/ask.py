@@ -2,8 +2,9 @@
 
 Nothing is guessed silently: what was assumed is said with the answer, and so are words and numbers that no
 rule read, with the "no" or "must" before them. A rule is a pattern and what it sets: those of words alone
-stand in `data/words.toml`, those with numbers in `_Reader`. What it reads of GPUs stands in `asked_cards`, of
-the work in `asked_work`; here are the order of all rules and the limits: money, time, people, own machines.
+stand in `data/words.toml`, those with numbers in `_Reader`; `rules` tries what has a word in the text. What
+it reads of GPUs stands in `asked_cards`, of the work in `asked_work`; here are the order of all rules and the
+limits: money, time, people, own machines.
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ def search(pattern: str, text: str) -> re.Match[str] | None:
 
 
 def fullmatch(pattern: str, text: str) -> re.Match[str] | None:
-    return compiled(pattern).fullmatch(text)
+    return compiled(pattern).fullmatch(text) if holds(text, pattern) else None
 
 
 def match(pattern: str, text: str) -> re.Match[str] | None:
