@@ -173,6 +173,7 @@ def read_everything() -> None:
     article = (ROOT / "examples" / "article.md").read_text(encoding="utf-8")
     audit(AuditRequest(text=article))
     audit(AuditRequest(text=TEXT))
+    audit(AuditRequest(text="Die RTX 4090 hat 24 GB Speicher und eine Leistungsaufnahme von 450 W.\n"))
     network_in("a ResNet-50")
     bundle.private("x")
     prices.is_in(prices.shipped()[0], "Europe")

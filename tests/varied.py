@@ -32,6 +32,8 @@ from zlib import crc32
 
 import numpy as np
 
+from gpuwise.facts.catalog.load import Lazy
+
 from .inner import forget, modules, plain
 
 # Calls of a function among which those to keep are looked for.
@@ -206,7 +208,7 @@ def known_to(function: FunctionType, source: str) -> tuple[list[float], list[str
             found.append(node.value)
         elif isinstance(node, ast.Name) and node.id.lstrip("_").isupper():
             value = function.__globals__.get(node.id)
-            several = isinstance(value, tuple | frozenset | set | dict)
+            several = isinstance(value, tuple | frozenset | set | dict | Lazy)
             found += sorted(value, key=repr)[:MEMBERS] if several else [value]
     numbers = {one for one in found if isinstance(one, int | float) and not isinstance(one, bool)}
     return sorted(numbers), sorted({one for one in found if isinstance(one, str) and len(one) < WORDS})

@@ -174,7 +174,7 @@ def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
         if (found := market.best_or_none(needs.settled(larger))) and (
             found.options[0].price_usd or names_of(need)
         ):
-            return replace(larger, notes=(*notes, say.LARGEST.format(name))), ""
+            return replace(larger, notes=(*notes, say.LARGEST.format(name)), by_default=True), ""
     return need, ""
 
 
@@ -438,9 +438,9 @@ class _Market:
         return tuple(fit.limited(need, speed) for speed in self.facts_of(need, ids))
 
     def facts_of(self, need: Need, wanted: Mapping[str, Sequence[int]]) -> tuple[Record, ...]:
-        return speeds.gather(
-            need, wanted, self.forecast, results=self.facts.results, published=self.facts.published
-        )
+        # Of a language model by name all is predicted.
+        results, published = ((), ()) if need.task else (self.facts.results, self.facts.published)
+        return speeds.gather(need, wanted, self.forecast, results=results, published=published)
 
     def best(self, need: Need) -> Recommendation:
         check_wanted()

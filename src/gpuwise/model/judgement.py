@@ -86,6 +86,7 @@ class Need:
     formats: tuple[Precision, ...] = ()
     """Weights of a served model that compete, the shortest last: each GPU takes the fastest."""
     title: str = ""  # What was asked for, where the workload is an example of something else
+    by_default: bool = False  # No work was named, so a usual one is taken
     concurrent: int = 0
     """Requests that are answered at once, and what does more is worth no more; 0: the more the better."""
     goal: Goal = "cost"
@@ -131,6 +132,7 @@ class Need:
     total_gb: float = 0.0  # Least memory of all GPUs together
     power_w: float | None = None  # Of all GPUs in one's own machine together, by their board power
     capped: bool = False  # Cards that draw more are limited to it, and slower
+    supply_w: float | None = None  # What the supply of that machine gives, where this is the limit
     slots: float | None = None  # Of all GPUs in one's own machine together
     outlet_w: float | None = None  # What the whole machine may draw from the wall
     quiet: bool = False  # An own machine that people sit beside

@@ -7,17 +7,22 @@ import re
 import tomllib
 from dataclasses import asdict, replace
 from datetime import date
+from itertools import islice, product
 from pathlib import Path
 
 import pytest
 
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog
+from gpuwise.judge.choose import rules
 from gpuwise.judge.choose.need import need_of, settled
 from gpuwise.judge.choose.phrases import fed_by
+from gpuwise.judge.choose.verdicts import memories
 from gpuwise.judge.choose.wording import plainly
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Quote
 from gpuwise.model.result import Interval
+
+from .asked import questions
 
 
 def asked(text: str) -> Need:
@@ -1305,9 +1310,44 @@ def test_what_a_buyer_takes_back_sells_or_is_offered(text: str, field: str, valu
     assert (own[field] if field in own else getattr(need, field)) == value
 
 
+@pytest.mark.parametrize(
+    ("pattern", "holds", "lacks"),
+    [
+        (r"\bgpus? (?:for|of) lamas?\b", "two gpus for lamas", "two gpu of goats"),
+        (r"(?:cheap|dear)(?:est)? [^.;]{3,9}? card", "cheap small card", "small card"),
+        (r"(?:no|not){1,3} (?!rent)cloud+?s{0,2}", "no cloud", "no rent"),
+        (r"(?<=in )\$\d+|₹ ?\d", "in $5", "at 5 usd"),
+        (r"(?:used)?(?:new){0,2}x{2}[ab]?|\d+", "7", ""),
+        ("{money} or {at_most}", "300 usd or at most", "300 usd"),
+    ],
+)
+def test_a_rule_is_tried_where_its_words_stand(pattern: str, holds: str, lacks: str) -> None:
+    """What is left out unread for lack of a word would not have matched."""
+    assert rules.holds(holds, pattern)
+    assert rules.search(pattern, holds)
+    assert not rules.compiled(pattern).search(lacks)
+    assert lacks == "" or not rules.holds(lacks, pattern)
+
+
+def test_no_rule_that_is_left_out_would_match() -> None:
+    texts = [plainly(text) for text, _ in islice(questions(), 0, None, 40)]
+    rewritten = [row[0] for row in rules.RULES["rewrite"]]
+    for text, pattern in product(texts, (*rewritten, *vars(rules.P).values())):
+        assert rules.holds(text, pattern) or not rules.compiled(pattern).search(text), pattern
+
+
+def test_the_memory_of_two_is_said_where_no_work_was_named() -> None:
+    bare = asked("should i get an rtx 5070 ti or a used rtx 3090")
+    assert bare.by_default
+    assert "24 GiB" in memories(bare)
+    assert memories(replace(bare, notes=())) == memories(bare)
+    told = asked("should i get an rtx 5070 ti or a used rtx 3090 for a 14B")
+    assert (told.by_default, memories(told)) == (False, "")
+
+
 def test_a_supply_feeds_what_it_is_rated_for_and_makers_advice_is_a_caution() -> None:
     need = asked("i have one 3090 and a 1000 W psu, llama 70b in q4 at home, up to 1500 dollars")
-    assert need.power_w == 800.0
+    assert (need.power_w, need.supply_w) == (800.0, 1000.0)
     speed = Interval(value=1.0, low=1.0, high=1.0, level=0.8, method="made up")
     two = Option(
         rank=1, gpu_id="rtx-3090", count=2, way="street", provider="", price_usd=None, seen_on="",
@@ -1315,7 +1355,8 @@ def test_a_supply_feeds_what_it_is_rated_for_and_makers_advice_is_a_caution() ->
         power_w=700.0,
     )  # fmt: skip
     assert "limit each card to 310 W" in fed_by(need, two)
-    assert "limit" not in fed_by(replace(need, notes=()), two)
+    assert "limit" in fed_by(replace(need, notes=()), two)  # Notes are what is said, not what is known
+    assert "limit" not in fed_by(replace(need, supply_w=None), two)
     small = asked("psu of 300 W, which card for llama 8b in 4 bit")
     one = replace(two, gpu_id="rtx-3050", count=1, power_w=75.0)
     assert fed_by(small, one) == "a PCIe slot gives a card 75 W, so no power plug is needed"

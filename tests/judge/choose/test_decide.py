@@ -729,9 +729,7 @@ def test_what_old_cards_lack_and_what_memory_is_compared(need) -> None:
     assert not lacks("rtx-3090")
     both = need(sets=(("p40", 3), ("rtx-3090", 1)))
     assert not memories(both)
-    assert memories(replace(both, notes=("no model was named: x",))) == (
-        "Memory: 3 x Tesla P40 72 GiB, one RTX 3090 24 GiB."
-    )
+    assert memories(replace(both, by_default=True)) == "Memory: 3 x Tesla P40 72 GiB, one RTX 3090 24 GiB."
 
 
 @pytest.mark.parametrize(("rent_usd", "first"), [(0.0449, "on-demand"), (0.052, "used")])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpuwise.errors import GpuwiseError
-from gpuwise.judge.choose import amounts
+from gpuwise.judge.choose import amounts, rules
 
 TEXTS = (
     "200 requests a minute with 1500 prompt tokens and 300 answer tokens",
@@ -47,7 +47,7 @@ def rows(numbers: Callable[[str], str], refusal: Callable[[GpuwiseError], str]) 
             work = made.work and f"{made.work.items:.6g} {made.work.period_s} {made.work.item}"
             notes = f"{len(made.notes)} {numbers(' '.join(made.notes))}"
             yield f"{n} {work} {made.reads:.4g} {made.context} {notes}"
-    yield " ".join(f"{name}={each}" for name, each in (*amounts.NUMBERS.items(), *amounts.MANY.items()))
+    yield " ".join(f"{name}={each}" for name, each in (*rules.NUMBERS.items(), *rules.MANY.items()))
     yield " ".join(
         f"{name}={amounts.seconds(name):g}" for name in ("month", "week", "night", "year", "s", "h")
     )

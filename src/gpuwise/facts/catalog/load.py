@@ -33,8 +33,8 @@ Raw = TypeVar("Raw")
 Item = TypeVar("Item")
 
 
-class _Lazy(Mapping[str, Item]):
-    """Rows that are decoded on first use: most commands read a few fields of a few GPUs."""
+class Lazy(Mapping[str, Item]):
+    """What is decoded on first use: most commands read a few fields of a few GPUs."""
 
     def __init__(self, raw: Mapping[str, Raw], decode: Callable[[Raw], Item]) -> None:
         self._raw: Mapping[str, Raw] = raw
@@ -238,10 +238,10 @@ def _spec(
         name=row["name"],
         aliases=_parts(row["aliases"]),
         device_names=_parts(row["device_names"]),
-        facts=_Lazy({name: lines[0] for name, lines in stated.items() if name not in peaks}, _fact),
+        facts=Lazy({name: lines[0] for name, lines in stated.items() if name not in peaks}, _fact),
         # Few and searched by format, so that decoding them late would save nothing.
         peaks=tuple(_peak(stated[field][0]) for field in peaks),
-        more=_Lazy(
+        more=Lazy(
             {name: lines[1:] for name, lines in stated.items() if len(lines) > 1},
             lambda lines: tuple(_fact(line) for line in lines),
         ),

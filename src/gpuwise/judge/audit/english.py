@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 from gpuwise.judge.audit.words import data
 
@@ -34,23 +35,24 @@ for _language, _words in {"en": _LANGUAGES["en"]["words"], **_GLOSSARIES}.items(
         if " " not in phrase or (len(word) > 3 and not {word.lower(), f"{word.lower()}s"} & _ENGLISH)
     ):  # fmt: skip
         _OF.setdefault(_word, []).append(_language)
-# Longer phrases first. A word ends where no letter follows, or with its apostrophe.
-_PHRASES = {
-    language: re.compile(
-        ("(?:" if language in _SCRIPTS else r"(?:(?<![\w/-])|(?=,))(?:")
-        + "|".join(
-            f"[{word[0]}{word[0].upper()}]{re.escape(word[1:])}"
-            + ("" if language in _SCRIPTS or word[-1] in "'\u2019." else r"(?![\w-])")
-            for word in sorted(glossary, key=len, reverse=True)
-        )
-        + ")"
-    )
-    for language, glossary in _GLOSSARIES.items()
-}
 _WORDS = re.compile(r"[^\W\d_]+['\u2019]?")
 _BEGINS = re.compile(r"(?:^|[.!?:] |[(\u00ab\u201e\"|*-] ?|\t| {2})$")
 # Spaces in a line from which on it may be in another language than its document.
 ENOUGH = 4
+
+
+@cache
+def _phrases(language: str) -> re.Pattern[str]:
+    """Longer phrases first. A word ends where no letter follows, or with its apostrophe."""
+    return re.compile(
+        ("(?:" if language in _SCRIPTS else r"(?:(?<![\w/-])|(?=,))(?:")
+        + "|".join(
+            f"[{word[0]}{word[0].upper()}]{re.escape(word[1:])}"
+            + ("" if language in _SCRIPTS or word[-1] in "'\u2019." else r"(?![\w-])")
+            for word in sorted(_GLOSSARIES[language], key=len, reverse=True)
+        )
+        + ")"
+    )
 
 
 def language_of(texts: Iterable[str], otherwise: str = "en") -> str:
@@ -80,4 +82,4 @@ def in_english(text: str, otherwise: str) -> str:
         return instead[:1].upper() + instead[1:] if begins else word
 
     # One space parts a word from the letters beside it: two would be a gap between columns.
-    return re.sub(" ?\0[\0 ]*", " ", _PHRASES[language].sub(english, text))
+    return re.sub(" ?\0[\0 ]*", " ", _phrases(language).sub(english, text))

@@ -10,88 +10,20 @@ nothing to do with each other is refused: a product of it would be a cost of som
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import inf, prod
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from gpuwise.errors import InputError
-from gpuwise.facts import catalog, llms, prices
-from gpuwise.judge.choose.need import DATA, WORDS
+from gpuwise.facts import llms
+from gpuwise.judge.choose.rules import ROLES, THINGS, USUAL, P, finditer, fullmatch, match, search, sub
 from gpuwise.model import units
-from gpuwise.model.precision import PRECISIONS, WEIGHTS
 from gpuwise.model.units import Work
 
-NUMBERS = {"a": 1, "an": 1, "single": 1, "dual": 2, "double": 2, "triple": 3, "quad": 4, **units.NUMBERS}
-MANY = {
-    "": 1, "dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9,
-    "trillion": 10**12,
-}  # fmt: skip
-# What is taken for usual where a question does not say it, with a reason beside each.
-USUAL: Any = SimpleNamespace(**WORDS["usual"])
 DAY_S = 86400.0
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "n": 86400, "w": 604800, "month": 2629800, "y": 31557600}
-# What tokens are read, and what is written.
-_ROLES = {
-    "in": r"in(?:put)?|prompts?",
-    "out": r"out(?:put)?|answers?|repl(?:y|ies)|responses?|completions?|generated|generation",
-}
-# Providers whose names are words that questions use for something else.
-COMMON = ("modal", "salad", "vast", "lambda", "fal", "hugging face")
-
-
-def _filled(value: Any, known: Mapping[str, str]) -> Any:
-    """Patterns of `data/words.toml` with others in place of their names."""
-    if isinstance(value, str):
-        return re.sub(r"\{([a-z]\w*)\}", lambda m: known[m[1]], value)
-    if isinstance(value, dict):
-        return {key: _filled(each, known) for key, each in value.items()}
-    return [_filled(each, known) for each in value] if isinstance(value, list) else value
-
-
-def _patterns() -> Any:
-    """The patterns of `data/words.toml` by name, with earlier ones in place of their names."""
-    found = {
-        "numbers": "|".join(NUMBERS), "tens": "|".join(each for each in units.NUMBERS if each[-2:] == "ty"),
-        "ones": "|".join(list(units.NUMBERS)[:9]), "scales": "|".join(filter(None, MANY)),
-        "from_two": "|".join(list(units.NUMBERS)[1:]), "datasets": units.DATASET_NAMES,
-        "precisions": "|".join(PRECISIONS), "weights": "|".join(WEIGHTS), "common": "|".join(COMMON),
-        # The Turkish lira's code is a word of English: it counts behind a number alone.
-        "currencies": "|".join(code.casefold() for code in prices.rates() if code != "TRY"),
-        "unrated": "|".join(WORDS["unrated"]),
-        "things": "|".join(f"(?P<t{n}>{row['words']})" for n, row in enumerate(_THINGS)),
-        "roles": "|".join(_ROLES.values()), "areas": "|".join(words for _, words, _ in prices.areas()),
-        "nouns": "|".join(row["words"] for row in _THINGS if row["kind"] == "text"),
-    }  # fmt: skip
-    for name, pattern in WORDS["patterns"].items():
-        found[name] = _filled(pattern, found)
-    return SimpleNamespace(**found)
-
-
-_THINGS = tuple(catalog.rows(DATA / "things.csv"))
-P = _patterns()
-RULES: dict[str, Any] = _filled({n: each for n, each in WORDS.items() if n != "patterns"}, vars(P))
-_TABLES = {
-    "moneys": [
-        (rf"(?<!\w)(?:{words}) ?({P.amount}k?)(?!\w)|(?<=\d)(\s?k)? ?(?:{words})(?!\w)", rf"\1\2 {code}")
-        for code, words in WORDS["moneys"].items()
-    ],
-    "numerals": [
-        row
-        for number, words in WORDS["numerals"].items()
-        for row in (
-            (rf"\bmore (?:{words}|{number})(?!\w)", f"{number} more"),
-            (rf"(?<!\w)(?:{words}){P.before_counted}", number),
-            (rf"\b(need|take|buy|have|get|or) (?:{words})(?=$| ?[,.;)]| for\b)", rf"\1 {number}"),
-        )
-    ],
-}
-RULES["rewrite"] = [row for each in RULES["rewrite"] for row in _TABLES.get(str(each), [each])]
-_ruled = "|".join((*RULES["denied"].values(), *(row[1] for row in (*RULES["kinds"], *RULES["traits"]))))
-# "No Pascal or Turing" is none of them; of three, too.
-RULES["rewrite"] += [(rf"({P.denial}(?:{_ruled})),? (?:or|nor) (?=(?:{_ruled})\b)", r"\1, no ")] * 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +57,7 @@ def seconds(period: str) -> float:
 def quantities(text: str) -> tuple[Quantity, ...]:
     """Every quantity of a text in lower case, from left to right."""
     found = list[Quantity]()
-    for number in re.finditer(P.number, text):
+    for number in finditer(P.number, text):
         taken = found[-1].spans[min(2, len(found[-1].spans) - 1)][1] if found else 0
         if number.start() >= taken and (one := _quantity(text, number)):
             found.append(one)
@@ -140,40 +72,40 @@ def quantities(text: str) -> tuple[Quantity, ...]:
 
 def _quantity(text: str, number: re.Match[str]) -> Quantity | None:
     before, tail = text[: number.start()], text[number.end() :]
-    thing = re.match(P.thing, tail)
-    if not thing or (number[1] != "1" and re.match(P.one_part, tail)):
+    thing = match(P.thing, tail)
+    if not thing or (number[1] != "1" and match(P.one_part, tail)):
         # "500 out", "answers of 200", "a 2k prompt"; "within 3" says neither input nor output.
-        part = re.match(f"-?{P.role_behind}", tail)
-        ahead = None if part or re.match(P.other_unit, tail) else re.search(P.role_before, before)
+        part = match(f"-?{P.role_behind}", tail)
+        ahead = None if part or match(P.other_unit, tail) else search(P.role_before, before)
         said = part or (None if ahead and ahead[1] in ("in", "out") else ahead)
         if not said or number[1].endswith("b"):
             return None
         span = (number.start(), number.end() + (part.end() if part else 0))
         noun = "" if said[1] in ("in", "out") else said[1]
-        often = re.match(P.in_period, text[span[1] :])
+        often = match(P.in_period, text[span[1] :])
         every = often["period"] if often else ""
         return Quantity(_number(number[1]), "part", 1.0, _role(said[1]), every, "", (span,), noun)
-    row = _THINGS[next(n for n in range(len(_THINGS)) if thing[f"t{n}"])]
+    row = THINGS[next(n for n in range(len(THINGS)) if thing[f"t{n}"])]
     end = number.end() + thing.end()
     # "llama 8b tokens" has the size of a model; "1 token every 50 ms" is a speed.
-    model = re.fullmatch(r"[\d.]+b", number[1]) and (
-        thing["adjective"] or row["kind"] != "token" or re.search(rf"(?:\d|\b(?:{families()})) $", before)
+    model = fullmatch(r"[\d.]+b", number[1]) and (
+        thing["adjective"] or row["kind"] != "token" or search(rf"(?:\d|\b(?:{families()})) $", before)
     )
-    if model or re.match(r" (?:per|every) \d|(?: of)? contexts?\b", text[end:]):
+    if model or match(r" (?:per|every) \d|(?: of)? contexts?\b", text[end:]):
         return None
-    behind = re.match(P.role_behind, text[end:]) if row["kind"] == "token" else None
+    behind = match(P.role_behind, text[end:]) if row["kind"] == "token" else None
     at = end - len(thing[0]) + thing.end("adjective")
     end += behind.end() if behind else 0
     role = _role(thing["adjective"]) or (_role(behind[1]) if behind else "")
-    if not role and row["kind"] == "token" and (ahead := re.search(P.role_before, before)):
+    if not role and row["kind"] == "token" and (ahead := search(P.role_before, before)):
         role = _role(ahead[1])
     role = role or row["role"]
     spans = [number.span(1), (number.end() + thing.start("adjective"), at), (at, end)]
-    joined = next((word for word in ("each", "of") if re.search(getattr(P, f"{word}_before"), before)), "")
-    if each := re.match(P.each_behind, text[end:]):
+    joined = next((word for word in ("each", "of") if search(getattr(P, f"{word}_before"), before)), "")
+    if each := match(P.each_behind, text[end:]):
         joined = "each"
         spans.append((end, end := end + each.end()))
-    if period := re.match(P.in_period, text[end:]):
+    if period := match(P.in_period, text[end:]):
         spans.append((end + period.start("period"), end + period.end()))
     return Quantity(
         _number(number[1]), row["kind"], float(row["tokens"]), role, period["period"] if period else "",
@@ -188,13 +120,13 @@ def families() -> str:
 
 
 def _role(words: str) -> str:
-    return next((role for role, said in _ROLES.items() if re.search(rf"\b(?:{said})\b", words)), "")
+    return next((role for role, said in ROLES.items() if search(rf"\b(?:{said})\b", words)), "")
 
 
 def _number(text: str) -> float:
     """Things are whole: what groups their digits are thousands."""
     if text[-1].isdigit():
-        text = re.sub(P.thousands, "", text)
+        text = sub(P.thousands, "", text)
     return units.parse_work(f"{text} things").items
 
 

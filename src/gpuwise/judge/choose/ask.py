@@ -2,8 +2,9 @@
 
 Nothing is guessed silently: what was assumed is said with the answer, and so are words and numbers that no
 rule read, with the "no" or "must" before them. A rule is a pattern and what it sets: those of words alone
-stand in `data/words.toml`, those with numbers in `_Reader`. What it reads of GPUs stands in `asked_cards`, of
-the work in `asked_work`; here are the order of all rules and the limits: money, time, people, own machines.
+stand in `data/words.toml`, those with numbers in `_Reader`; `rules` tries what has a word in the text. What
+it reads of GPUs stands in `asked_cards`, of the work in `asked_work`; here are the order of all rules and the
+limits: money, time, people, own machines.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from typing import Any
 
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog, prices
-from gpuwise.judge.choose import amounts
+from gpuwise.judge.choose import amounts, rules
 from gpuwise.judge.choose import need as needs
-from gpuwise.judge.choose.amounts import NUMBERS, RULES, USUAL, P
 from gpuwise.judge.choose.asked_work import FP64, Worked
 from gpuwise.judge.choose.candidates import FEW, least_host_usd
-from gpuwise.judge.choose.fit import LEAST_HOST_W, SUPPLIED, made_for_fp64
+from gpuwise.judge.choose.fit import LEAST_HOST_W, made_for_fp64
 from gpuwise.judge.choose.need import ALIASES, DIFFUSION, Purpose, is_model, presets
+from gpuwise.judge.choose.rules import RULES, USUAL, P, compiled, finditer, fullmatch, match, search, sub
 from gpuwise.judge.choose.wording import amount_of, number_of, sellers, span_seconds
 from gpuwise.model import units
 from gpuwise.model.judgement import Assumptions, Need
@@ -100,8 +101,8 @@ class _Reader(Worked):
         self._read_bill()
         self._read_amounts()
         if self.have and (times := self.take(P.faster)):
-            said = re.sub(r"x$| times", "", times[1])
-            self.fields["faster"] = NUMBERS.get(said) or float(USUAL.times.get(said, said))
+            said = sub(r"x$| times", "", times[1])
+            self.fields["faster"] = rules.NUMBERS.get(said) or float(USUAL.times.get(said, said))
             self.fields["upgrade"], self.usual["goal"] = True, "price"
         for pattern, problem, hint, goal in RULES["refused"]:
             found = self.take(pattern, again=False)
@@ -183,7 +184,7 @@ class _Reader(Worked):
             self.assumed["hours_per_week"] = USUAL.evening_h * number_of(some[1])
             self.notes.append(f"{some[0].strip()}: {USUAL.evening_h:g} hours each")
         some = self.said(P.some_at_once)  # "100 people, maybe 15 people at the same time"
-        if some and (not some[2] or re.search(P.how_many_people, self.plain[: some.start()])):
+        if some and (not some[2] or search(P.how_many_people, self.plain[: some.start()])):
             self.at_once = number_of(some[1])
             self.blank(P.some_at_once)
         if now := self.blank(P.speed_now):
@@ -200,12 +201,12 @@ class _Reader(Worked):
 
     def _read_energy_price(self) -> None:
         """What a kWh costs; the sum is gone for every other rule, a question about electricity is not."""
-        for found in re.finditer(P.energy_price, self.plain):
+        for found in finditer(P.energy_price, self.plain):
             usd = self._usd(found["sum"] or found["alone"], hourly=True)
             if found["per"] or found["each"] or usd < USUAL.dearest_kwh:
                 self.assumed["electricity_usd_per_kwh"] = usd
                 self.mark(*found.span())
-                bill = re.match(r"\W*(?:bill|consum)", found["said"] or "")
+                bill = match(r"\W*(?:bill|consum)", found["said"] or "")
                 start, end = found.span("sum" if bill else "said" if found["sum"] else "alone")
                 self.plain = self.plain[:start] + " " * (end - start) + self.plain[end:]
                 return
@@ -231,14 +232,14 @@ class _Reader(Worked):
             )
             half = 24 if max(start, end) > 12 else 12  # Past noon, or midnight
             hours = end - start if end > start else (end - start) % half or half
-            days = 7 if re.search(r"\b(?:each|every|per) |daily", day[0]) else 5
+            days = 7 if search(r"\b(?:each|every|per) |daily", day[0]) else 5
             self.assumed["hours_per_week"] = hours * days
             self.notes.append(f"{day[0].strip()}: {hours:g} hours on {days} days")
         if self.times_a_week and not any(each.period for each in self.found):
             self.notes.append("an hour for each time")
             self.assumed.setdefault("hours_per_week", min(168.0, self.times_a_week))
         # Years of a reservation are not those of what is owned.
-        kept = [each for each in re.finditer(P.kept, self.plain) if not self._is_past(each.start())]
+        kept = [each for each in finditer(P.kept, self.plain) if not self._is_past(each.start())]
         if not self.said(r"reserv|commit") and kept:
             years = kept[0]
             self.mark(*years.span())
@@ -247,7 +248,7 @@ class _Reader(Worked):
 
     def _is_past(self, at: int) -> bool:
         """Whether the part of the text around a place speaks of the past."""
-        return re.search(P.past, self.plain[self._clause(at)]) is not None
+        return search(P.past, self.plain[self._clause(at)]) is not None
 
     def _read_denials(self) -> None:
         """What is not to be: ways of getting GPUs, and providers."""
@@ -295,7 +296,7 @@ class _Reader(Worked):
         for name, pattern, factors in RULES["numbers"]:
             if name not in seen and (found := take(pattern)):
                 seen.add(name)
-                value = NUMBERS.get(found[1]) or amount_of(re.sub(P.thousands, "", found[1]))
+                value = rules.NUMBERS.get(found[1]) or amount_of(sub(P.thousands, "", found[1]))
                 value *= factors.get(found[2], 1)
                 if name == "hours_per_week" and value > 168:  # More than a week has: not hours of use
                     self.ignore(found[0])
@@ -338,9 +339,9 @@ class _Reader(Worked):
 
     def _people(self) -> re.Match[str] | None:
         """Where it says how many people there are: before "at once", else for the first time."""
-        found = list(re.finditer(P.how_many_people, self._left))
+        found = list(finditer(P.how_many_people, self._left))
         found = [each for each in found if number_of(each[1]) > 1] or found  # "For a client: 40 employees"
-        some = re.compile(P.at_once)
+        some = compiled(P.at_once)
         behind = (e for e in found if some.search(e[0]) or some.match(self.plain, e.end() + 1))
         one = next(behind, found[0] if found else None)
         if one is not None:
@@ -361,7 +362,7 @@ class _Reader(Worked):
             self.notes.append(f"of {users:,} people {self.at_once} at once")
             users = self.at_once
         self.fields["users"], self.people_at = users, said.start()
-        self.callers = re.search(P.callers, said[0]) is not None  # Who ask, not who may
+        self.callers = search(P.callers, said[0]) is not None  # Who ask, not who may
         if users > 1:
             self.usual.pop("concurrent", None)
         at_once = self.take(P.at_once) or (part and part[2])  # "5 % active"
@@ -370,7 +371,7 @@ class _Reader(Worked):
         elif self.copies > 1:
             self.fields["users"] = -(-users // self.copies)
             self.notes.append(f"{said[0].strip()}: {self.fields['users']} on each machine")
-        again = re.match(rf"{P.period}(?P<period>{P.periods})", self.plain[said.end() :])
+        again = match(rf"{P.period}(?P<period>{P.periods})", self.plain[said.end() :])
         counted = [e for e in self.found if e.kind in ("text", "image", "sequence", "part")]
         if again and not any(each.period for each in counted):
             self.mark(said.end(), said.end() + again.end())
@@ -480,14 +481,14 @@ class _Reader(Worked):
             fields["hire_h"] = span_seconds(hire) / 3600
             self.every(re.escape(hire[0]))  # Said of each of two
             self.hired_for = hire[0].strip()
-        elif rents and self.sets and not (self.done() or re.search(P.money, self._left)) and take(P.monthly):
+        elif rents and self.sets and not (self.done() or search(P.money, self._left)) and take(P.monthly):
             fields["hire_h"] = 730.5
         self._read_condition(bool(used))
 
     def _spans(self) -> tuple[tuple[tuple[str, ...], int, float], ...]:
         """For how many hours each of several GPUs is to be rented, where these differ."""
         stops = [*(start for *_, start, _ in self.places), len(self.plain)][1:]
-        parts, hire = zip(self.places, stops, strict=True), re.compile(P.hire)
+        parts, hire = zip(self.places, stops, strict=True), compiled(P.hire)
         spans = [span for place, stop in parts if (span := hire.search(self.plain, place[3], stop))]
         hours = [span_seconds(span) / 3600 for span in spans]
         if len(spans) < len(self.places) or len({*hours}) < 2:
@@ -505,7 +506,7 @@ class _Reader(Worked):
         if used and new and not self.said(P.either_condition):
             raise InputError("used and new at once", hint="leave one of them out")
         # "A used 3090 or a new 5070"
-        kinds = {bool(re.search(P.used, self.plain[max(0, s - 9) : end])) for *_, s, end in self.places}
+        kinds = {bool(search(P.used, self.plain[max(0, s - 9) : end])) for *_, s, end in self.places}
         both = used and bool((self.sets and self.said(r"\bnew\b")) or self.said(P.either_condition))
         both |= used and len(kinds) > 1 and len(self.sets) > 1
         if (used or new or denied) and not both:
@@ -571,7 +572,7 @@ class _Reader(Worked):
             self.notes.append(f"a circuit of {fuse[0].strip()}: four fifths of it for what runs for hours")
             home = "120" if self.said(P.america) else ""
             home = "230" if self.currency in RULES["usual"]["volts_230"] else home
-            watts_said = re.search(r"\d ?k?w(?:atts?)?\b", self._left)
+            watts_said = search(r"\d ?k?w(?:atts?)?\b", self._left)
             home = home or ("" if watts_said else USUAL.fuse_volts.get(fuse[2], ""))
             stated = fuse[1] or fuse[3]
             if volts := stated or home:
@@ -585,34 +586,35 @@ class _Reader(Worked):
 
         host = self.said(P.host_draw)  # As who asks counts it, of what is more
         host_w = watts_of(host) if host else 0.0
-        whole_w = max(map(watts_of, re.finditer(P.watts, self.plain)), default=0.0)
+        whole_w = max(map(watts_of, finditer(P.watts, self.plain)), default=0.0)
         host = self.blank(P.host_draw) if whole_w > host_w > 0 else None
-        limits = list(re.finditer(P.watts, self.plain))
+        limits = list(finditer(P.watts, self.plain))
         for watts in limits:
             # What a card may draw limits cards; what a supply or an outlet gives, the whole machine.
             self.mark(*watts.span())
             before, after = self.plain[: watts.start()], self.plain[watts.end() :]
             near = re.split(r"[.,;?] ", before[-40:])[-1]
             near += re.split(r"[.,;?] ", watts[0] + after[:40])[0]
-            whole = re.search(rf"\b(?:{P.whole_machine})s?\b", near)
-            of_each = re.match(P.each_card_behind, after) or re.search(P.each_card_before, before)
+            whole = search(rf"\b(?:{P.whole_machine})s?\b", near)
+            of_each = match(P.each_card_behind, after) or search(P.each_card_before, before)
             each = of_each is not None or watts[0].endswith("each")
-            of_one = self.several > 1 and re.match(P.machine_behind, after)  # "Two 1200 W servers"
-            if (of_cards := re.match(P.of_cards, after)) and "rack" not in near:
+            of_one = self.several > 1 and match(P.machine_behind, after)  # "Two 1200 W servers"
+            if (of_cards := match(P.of_cards, after)) and "rack" not in near:
                 whole = None
             value = watts_of(watts) * (USUAL.power_factor if "va" in watts[0] else 1)
             wall = self.said(r"outlet|socket|circuit|breaker|wall")
             limit = "outlet_w" if whole and not each else "power_w"
             there = of_one or ("host_usd" in self.assumed and whole and not wall)
-            supplied = re.search("psu|supply", near if limits[1:] else self.plain)
+            supplied = search("psu|supply", near if limits[1:] else self.plain)
             if (supplied and not of_cards) or there:
                 limit, supply = "power_w", value
                 value = max(USUAL.slot_w, value - LEAST_HOST_W)
-                self.notes.append(SUPPLIED.format(supply, value))
+                fields.setdefault("supply_w", supply)
+                self.notes.append(f"a supply of {supply:g} W has {value:g} W for cards")
                 if not (self.sets or self.said(P.in_server)) and supply <= USUAL.most_at_home_w:
                     fields.setdefault("at_home", True)  # A PC, whose fans cool no server's card
             # "10 kW in the rack" of forty people, each with a machine, is for all of these.
-            apart = re.search(r"\brack|\broom\b", near) and not self._of_llm()
+            apart = search(r"\brack|\broom\b", near) and not self._of_llm()
             share = 1 if of_one else self.several * (fields.get("users", 1) if apart else 1)
             self.notes += [f"{watts[0].strip()} are for {share} machines"] if share > 1 else []
             value /= share
@@ -641,7 +643,7 @@ class _Reader(Worked):
         if last := take(rf"\b{P.until} ((?:{units.DAYS})(?!\w)){P.hour}"):
             day = units.parse_day(last[1], self.today)
             # As who asks counts it; "answers within 5 minutes" counts no days.
-            hours = re.compile(rf"{P.as_counted}(?!\d+ ?min){P.span}").match(self.plain, last.end())
+            hours = compiled(rf"{P.as_counted}(?!\d+ ?min){P.span}").match(self.plain, last.end())
             self.mark(*hours.span() if hours else (0, 0))
             fields["deadline_s"] = span_seconds(hours) if hours else (day - self.today).days * amounts.DAY_S
             self.notes.append(f"{last[0].strip()} is {day}, {(day - self.today).days} days from now")
@@ -668,7 +670,7 @@ class _Reader(Worked):
             self.every(r"\bdeadlines?\b")
         hires = self.rents or self.said(r"\bfor (?:an?|the|one) (?:\S+ )?(?:weekend|night)\b")
         known = self.done() or self.said(rf"\b(?:{units.DATASET_NAMES})\b")
-        if "deadline_s" in fields and hires and not (known or re.search(P.money, self._left)):
+        if "deadline_s" in fields and hires and not (known or search(P.money, self._left)):
             # Who says no amount rents for so long.
             fields |= {"hire_h": fields.pop("deadline_s") / 3600, "acquire": fields.get("acquire", "rent")}
         credits = rf"(?:(?:of|in|worth|cloud|free|gpu|{sellers()}|{P.common}) )*credits\b"
@@ -683,7 +685,7 @@ class _Reader(Worked):
                 fields.setdefault("goal", "speed")
             return
         self.mark(*money.span())
-        code = re.sub(r"[^a-z]", "", re.sub(r"\d\s?k\b", "", money[0])).upper()
+        code = sub(r"[^a-z]", "", sub(r"\d\s?k\b", "", money[0])).upper()
         codes = {*prices.rates(), *map(str.upper, RULES["unrated"])}
         if code in codes.difference(self.rates):
             self.correct(
@@ -693,16 +695,16 @@ class _Reader(Worked):
             fields["acquire"] = fields.get("acquire", "own")
             fields.setdefault("goal", "price")
             return
-        each = re.match(P.each_person, self.plain[money.end() :]) if fields.get("users", 1) > 1 else None
+        each = match(P.each_person, self.plain[money.end() :]) if fields.get("users", 1) > 1 else None
         text = (money[1] if money.re.groups else money[0]).strip()
-        if re.fullmatch(r"0\d*", text):
+        if fullmatch(r"0\d*", text):
             raise InputError(f"a budget of {text}", hint=needs.IN_SHELLS)
-        if re.fullmatch(rf"{P.amount}\s?k?", text):
+        if fullmatch(rf"{P.amount}\s?k?", text):
             read = f"{text} {self.currency}" if self.currency else f"${text}"
             self.notes.append(f"{money[0].strip()} is read as {read}")
         # What follows the amount says what it is for.
         after = self.plain[money.end() : money.end() + 14]
-        per = re.match(rf"{P.period}(?:gpu )?(month|h|year)", after) or take(r"()\bhourly\b")
+        per = match(rf"{P.period}(?:gpu )?(month|h|year)", after) or take(r"()\bhourly\b")
         budget = self._usd(text, hourly=per is not None and per[1] in ("", "h"))
         if per and "gpu" in per[0] and (count := max((number for _, number in self.sets), default=1)) > 1:
             self.notes.append(f"{text} an hour for each of {count} GPUs")
@@ -750,10 +752,10 @@ class _Reader(Worked):
     def _sum(self) -> re.Match[str] | None:
         """The first sum that no rule has read and that may be a budget; smaller ones, the prices of other
         things, are marked as not taken into account."""
-        sums = list(re.finditer(P.money, self._left))
+        sums = list(finditer(P.money, self._left))
         for each in sums:
-            hourly = bool(re.match(rf"{P.period}|\s*hourly", self.plain[each.end() :]))
-            stated = hourly or re.search(P.budget, self.plain[: each.start()])
+            hourly = bool(match(rf"{P.period}|\s*hourly", self.plain[each.end() :]))
+            stated = hourly or search(P.budget, self.plain[: each.start()])
             try:
                 usd = self._usd(each[0].strip(), hourly=hourly)
             except InputError:  # Of no rate that is known
@@ -764,7 +766,7 @@ class _Reader(Worked):
             if paid or len(sums) > 1 or not (self.rents or self.done()):
                 self.mark(*each.span())
                 self.ignore(each[0].strip())
-        return next(re.finditer(P.money, self._left), None)
+        return next(finditer(P.money, self._left), None)
 
     def _read_context(self) -> None:
         """Reads thousands that are a usual context length of a language model as its context, where the text
@@ -774,7 +776,7 @@ class _Reader(Worked):
         for size in self.every(rf"(?<![\w-])(?:4|8|16|32|64|128|256)\s?k\b{P.sum_alone}"):
             if "context" in self.fields:
                 self.ignore(size)
-            self.fields.setdefault("context", 1024 * int(re.sub(r"\D", "", size)))
+            self.fields.setdefault("context", 1024 * int(sub(r"\D", "", size)))
             self.notes.append(f"{size} is read as the context")
 
     def _at_once(self, people: int) -> int:
@@ -814,14 +816,14 @@ class _Reader(Worked):
         pixels = self.pixels if self.pixels in title else ""
         parts = (self.fields, self.assumed, self.work, self.gpus, self.mixed, self.notes, pixels)
         stated = repr((parts, named, ALIASES.get(named), precision))
-        there = re.findall(r"\d+(?:\.\d+)?(?:e[+-]\d+)?", re.sub(r"(?<=\d),(?=\d{3})", "", stated))
+        there = re.findall(r"\d+(?:\.\d+)?(?:e[+-]\d+)?", sub(r"(?<=\d),(?=\d{3})", "", stated))
         values = {f"{float(number):.4g}" for number in there}
         counted = [(span, each.words) for each in self.found if self.work for span in each.spans[:1]]
         counted += [((start, end), "") for *_, start, end in self.places]
-        for word in re.finditer(P.any_number, self.plain):
-            number = float(re.sub(P.thousands, "", word[1]).replace(",", "."))
+        for word in finditer(P.any_number, self.plain):
+            number = float(sub(P.thousands, "", word[1]).replace(",", "."))
             factors = (unit * rate for unit in USUAL.units for rate in (1.0, *self.rates.values()))
-            year = re.fullmatch(P.year, word[0]) is not None
+            year = fullmatch(P.year, word[0]) is not None
             if number != 1 and not year and not any(f"{number * factor:.4g}" in values for factor in factors):
                 of = (words for (start, end), words in counted if start <= word.start() < end)
                 if (words := next(of, None)) is None:
@@ -858,8 +860,8 @@ class _Reader(Worked):
             self.fields["only"] = tuple(filter(made_for_fp64, only)) or only
         limited = self.fields.keys() & {"budget_usd", "deadline_s"}
         if limited and not (self.named_gpus or self.have or "asks" in self.fields):
-            for part in re.split(P.clause_ends, self.plain):  # "Is that possible for under 10k"
-                if re.match(rf" *{P.asks_whether}", part) and re.search(RULES["asks"]["able"], part):
+            for part in compiled(P.clause_ends).split(self.plain):  # "Is that possible for under 10k"
+                if match(rf" *{P.asks_whether}", part) and search(RULES["asks"]["able"], part):
                     self.fields["asks"] = "able"
         answers = is_model(named, self.mode) or ("decode" in named and "title" not in self.fields)
         if self.late and "latency" in self.fields and not answers:
@@ -880,9 +882,10 @@ class _Reader(Worked):
         numbers = [each.rstrip(" ,.") for each in numbers]  # One of a thing needs no word
         bare = r"1(?: (?:machine|server|computer|workstation|card|gpu|pc))?"
         bare += rf"|{P.year}|{self.fields.get('users', 1)}"
-        self.ignore(*(each for each in numbers if not re.fullmatch(bare, each)))
+        self.ignore(*(each for each in numbers if not fullmatch(bare, each)))
         if unread := "|".join(map(re.escape, self.unread())):
-            self.ignore(*re.findall(rf"{P.demand}\b(?:{unread})(?:(?<!\.) (?:{unread}))*", self._left))
+            words = compiled(rf"{P.demand}\b(?:{unread})(?:(?<!\.) (?:{unread}))*")
+            self.ignore(*words.findall(self._left))
         self._read_no_more(named, precision)
         # A MacBook is carried about, too, and its chip is no card.
         whole = any(catalog.get(gpu).text("form") == "soc" for gpu in self.named_gpus)

@@ -11,8 +11,8 @@ from gpuwise.errors import InputError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose import amounts
 from gpuwise.judge.choose import need as needs
-from gpuwise.judge.choose.amounts import RULES, USUAL, P
 from gpuwise.judge.choose.candidates import FEW, is_sold_new, least_host_usd
+from gpuwise.judge.choose.rules import RULES, USUAL, P, compiled, finditer, fullmatch, match, search, sub
 from gpuwise.judge.choose.wording import Words, amount_of, number_of, sellers
 from gpuwise.model import units
 from gpuwise.model.gpu import GpuSpec, OfferKind
@@ -40,12 +40,12 @@ class Cards(Words):
             self.fields |= {"users": number, "concurrent": 1, "acquire": "own"}
             if self.said(rf"{P.money}|\b\d+k\b"):
                 self.usual["goal"] = "speed"
-            self.single = re.search(r"\b(?:an?|one|1|single) (?:gpu|card)", several[0]) is not None
+            self.single = search(r"\b(?:an?|one|1|single) (?:gpu|card)", several[0]) is not None
             self.notes.append(f"{number} machines, each by itself")
             return
         self.several = number
         one = self.said(P.watts)  # Of which one has its share, unless they are of each
-        one = None if one and re.match(P.machine_behind, self.plain[one.end() :]) else one
+        one = None if one and match(P.machine_behind, self.plain[one.end() :]) else one
         if not one and {count for _, count in self.sets} == {needs.MOST_TOGETHER}:
             self.sets = tuple((gpu, count * number) for gpu, count in self.sets)
             self.notes.append(several[0].strip())
@@ -70,66 +70,66 @@ class Cards(Words):
             text = self.plain[named.start : named.end].strip()
             # "4090", "p40" and "t4" are cards; "m4" in a sentence may be anything.
             before, after = self.plain[: named.start], self.plain[named.end :]
-            card = named.exact or re.search(r"\d{4}|[a-z]\d\d|\b[tl]4s?\b", text)
-            if not named.gpu_ids or not (card or re.search(r"\bmac(?:book)?\b.{0,12}$", before)):
+            card = named.exact or search(r"\d{4}|[a-z]\d\d|\b[tl]4s?\b", text)
+            if not named.gpu_ids or not (card or search(r"\bmac(?:book)?\b.{0,12}$", before)):
                 continue
             # A number alone may be the RTX 8000, or an amount: "4000 reais", "under 8000 dollars".
-            priced = re.search(rf"(?:[$€£]\s?|\b{P.at_most} )$", before) or re.match(P.other_unit, after)
-            if text.isdigit() and (priced or text.endswith("000")) and not re.search(r"\d ?x $", before):
+            priced = search(rf"(?:[$€£]\s?|\b{P.at_most} )$", before) or match(P.other_unit, after)
+            if text.isdigit() and (priced or text.endswith("000")) and not search(r"\d ?x $", before):
                 continue
-            number = re.search(P.count_before, before)
-            self.hired |= bool(number and re.search(r"rented|leased|cloud", number[0]))
-            behind = None if number else re.match(P.count_behind, after)
+            number = search(P.count_before, before)
+            self.hired |= bool(number and search(r"rented|leased|cloud", number[0]))
+            behind = None if number else match(P.count_behind, after)
             said = number or behind
             count = number_of(next(filter(None, said.groups()))) if said else 1
             plural = not said and text.endswith("s")
-            if said and (count > USUAL.most_gpus or re.fullmatch(r"\D*0+\D*", said[0])):
+            if said and (count > USUAL.most_gpus or fullmatch(r"\D*0+\D*", said[0])):
                 raise InputError(f"{said[0].strip()} GPUs", hint=f"1 to {USUAL.most_gpus:,} of them")
             one = len(named.gpu_ids) == 1
             if not one:
                 self.families[catalog.resolve(text.removesuffix("s")).spec.id] = named.gpu_ids
             usual = named.gpu_ids[0] if one else catalog.resolve(text.removesuffix("s")).spec.id
-            if re.search(r"\b(?:my|our|these|those|the) $", before):  # "4x A100 40GB ... our A100"
+            if search(r"\b(?:my|our|these|those|the) $", before):  # "4x A100 40GB ... our A100"
                 usual = next((gpu for gpu, *_ in self.places if gpu in named.gpu_ids), usual)
-            if re.search(rf"(?:{P.used}) (?:\S+ )?$", before) and catalog.get(usual).text("form") in MODULES:
+            if search(rf"(?:{P.used}) (?:\S+ )?$", before) and catalog.get(usual).text("form") in MODULES:
                 usual = self._card_of(usual)  # Nobody sells a module singly
-            if re.search(rf"\b(?:{P.laptop}) (?:with |has )?(?:an? )?$", before) or re.match(
+            if search(rf"\b(?:{P.laptop}) (?:with |has )?(?:an? )?$", before) or match(
                 rf" (?:{P.laptop})\b", after
             ):
                 usual = _of_laptop(usual)
-            owner = re.compile(P.owner).search(before, self.places[-1][3] if self.places else 0)
-            also = owned >= 0 and re.fullmatch(rf" ?(?:and|plus|\+|&) (?:{P.count}\s*x? ?)?", before[owned:])
-            hires = re.search(rf"\brent(?:ed|ing)? (?:{P.count} ?x? ?)?$", before)
+            owner = compiled(P.owner).search(before, self.places[-1][3] if self.places else 0)
+            also = owned >= 0 and fullmatch(rf" ?(?:and|plus|\+|&) (?:{P.count}\s*x? ?)?", before[owned:])
+            hires = search(rf"\brent(?:ed|ing)? (?:{P.count} ?x? ?)?$", before)
             if owner and ((owner[2] and self.said(P.replaceable)) or hires):
                 owner = None  # Whether one is as good as the other, and what is hired
-            if owner and re.match(rf"{P.hired_behind}| (?:at|from|on|with) (?:{sellers()})\b", after):
+            if owner and match(rf"{P.hired_behind}| (?:at|from|on|with) (?:{sellers()})\b", after):
                 owner, self.hired = None, True
             behind_it = after[behind.end() if behind else 0 :]
-            kept = None if hires else re.match(P.kept_behind, behind_it)
-            in_it = said or re.search(P.in_machine, before)
-            kept = kept or (in_it and re.match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
-            kept_there = re.search(P.idle, before) or re.search(P.inside_mine, before)
+            kept = None if hires else match(P.kept_behind, behind_it)
+            in_it = said or search(P.in_machine, before)
+            kept = kept or (in_it and match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
+            kept_there = search(P.idle, before) or search(P.inside_mine, before)
             # "Our T4 server (6x T4)", "replace the 3090", which is there, "keep our A100"
             again = bool((number and before[: number.start()].endswith("(")) or (owner and not said))
-            again |= re.search(r"\b(?:the|both|these|those) $", before) is not None
+            again |= search(r"\b(?:the|both|these|those) $", before) is not None
             again &= usual in have
-            thought_of = re.match(r"s?,? (?:\w+ )?in mind\b", behind_it)  # "I had a 3090 in mind"
-            had = None if thought_of else re.search(P.gone_before, before)
-            lost = re.match(P.gone_behind, behind_it)
+            thought_of = match(r"s?,? (?:\w+ )?in mind\b", behind_it)  # "I had a 3090 in mind"
+            had = None if thought_of else search(P.gone_before, before)
+            lost = match(P.gone_behind, behind_it)
             if had or lost:
                 self.mark(had.start() if had else named.start, named.end + (lost.end() if lost else 0))
                 self.notes.append(f"{text}: gone, so not counted")
                 self.assumed |= {"host_usd": 0.0} if lost else {}  # Its machine is there
             elif owner or also or mine or kept or kept_there or again:
                 have += [usual] * (count - bool(again))
-            elif usual in have and number and re.search(r"\b(?:more|additional|extra)\b", number[0]):
+            elif usual in have and number and search(r"\b(?:more|additional|extra)\b", number[0]):
                 added.append((usual, count, 0))
-            elif more := re.search(rf"\b{P.another} (?:(?:used|new) )?$", before):
+            elif more := search(rf"\b{P.another} (?:(?:used|new) )?$", before):
                 added.append((usual, count, 1 + ("third" in more[0])))
-            elif denied := re.search(rf"{P.denial}(?:{P.count} ?x? ?)?$", before):
+            elif denied := search(rf"{P.denial}(?:{P.count} ?x? ?)?$", before):
                 barred |= set(named.gpu_ids)
                 self.mark(*denied.span())
-            elif re.search(P.hearsay, before):
+            elif search(P.hearsay, before):
                 advised.append((usual, 0 if plural else count))
             else:
                 sets.append((usual, 0 if plural else count))
@@ -142,7 +142,7 @@ class Cards(Words):
             if owner:  # What stands between may be the work: "my sdxl on a 3060"
                 self.mark(*owner.span(owner.lastindex or 0))
         if len({gpu for gpu, *_ in self.places}) == 1:  # "Is a third enough, or four? I have two"
-            for same in re.finditer(P.same_count, self.plain):
+            for same in finditer(P.same_count, self.plain):
                 gpu, count = self.places[0][0], number_of(same["count"])
                 have += [gpu] * count if same["have"] and not have else []
                 sets += [(gpu, count)] if not same["have"] and (sets or added) else []
@@ -171,7 +171,7 @@ class Cards(Words):
             sets.append((gpu, have.count(gpu) + count))
         # "A second card" is any that does it together with what is there; "a second one" is another of it.
         more = self.said(P.more_of_it) if have and not added else None
-        if more and (sets or more[1] or not re.search(r"\b(?:card|gpu)$", more[0].strip())):
+        if more and (sets or more[1] or not search(r"\b(?:card|gpu)$", more[0].strip())):
             self.mark(*more.span())
             # To what is there: each such card is one beside them.
             gpu, there = have[0], have.count(have[0])
@@ -198,19 +198,19 @@ class Cards(Words):
         """Prices that stand beside cards: what is paid now, or what is asked for two of them, or for one of
         which that is the question. Others are budgets."""
         shop = rf"\b(?:{sellers()})\b|(?:(?<=\bon )|(?<=\bat )|(?<=from ))(?:{P.common})\b"
-        sums, shops = (re.finditer(each, self.plain) for each in (P.price, shop))
+        sums, shops = (finditer(each, self.plain) for each in (P.price, shop))
         pieces: list[tuple[int, int, Any]] = [(start, end, (gpu, n)) for gpu, n, start, end in self.places]
         if len(alone := {gpu for gpu, *_ in self.places}) == 1:  # "Or buy one for $2400"
-            same = re.finditer(P.same_card, self.plain)
+            same = finditer(P.same_card, self.plain)
             number = self.places[0][1] if len(self.places) == 1 else 1
             pieces += [
                 (found.start(), found.end(), (*alone, 1 if found[0] == "one" else number)) for found in same
             ]
-        pieces += [(match.start(), match.end(), match) for match in (*sums, *shops)]
+        pieces += [(each.start(), each.end(), each) for each in (*sums, *shops)]
         runs: list[list[tuple[int, int, Any]]] = []
         for piece in sorted(pieces, key=lambda piece: piece[:2]):
             between = self.plain[runs[-1][-1][1] : piece[0]] if runs else ""
-            if runs and re.fullmatch(rf"{P.about_price}|{P.from_whom}", between):
+            if runs and fullmatch(rf"{P.about_price}|{P.from_whom}", between):
                 runs[-1].append(piece)
             else:
                 runs.append([piece])
@@ -219,33 +219,33 @@ class Cards(Words):
         for run in runs:
             cards = [what for *_, what in run if isinstance(what, tuple)]
             matches = [what for *_, what in run if not isinstance(what, tuple)]
-            money = [match for match in matches if "sum" in match.re.groupindex]
+            money = [each for each in matches if "sum" in each.re.groupindex]
             if len(cards) != 1 or len(money) != 1:
                 continue
-            if not paid and re.search(P.budget, self.plain[: money[0].start()]):
+            if not paid and search(P.budget, self.plain[: money[0].start()]):
                 continue
             (gpu, count), (price,), start, end = cards[0], money, run[0][0], run[-1][1]
-            if not paid and re.search(P.selling, self.plain[:start]):  # "Can sell the 4090 for 1700"
+            if not paid and search(P.selling, self.plain[:start]):  # "Can sell the 4090 for 1700"
                 self.mark(start, end)
                 self.notes.append(f"{self.plain[start:end].strip()}, if sold: set it against the outlay")
                 continue
-            seller = next((match[0] for match in matches if match is not price), "")
-            kept = re.search(rf"(?:(?:{P.used})|\bnew) (?:nvidia |geforce |rtx )*$", self.plain[:start])
+            seller = next((each[0] for each in matches if each is not price), "")
+            kept = search(rf"(?:(?:{P.used})|\bnew) (?:nvidia |geforce |rtx )*$", self.plain[:start])
             text = (kept[0] if kept else "") + self.plain[start : end + 5]
             usd = self._usd(price["sum"], hourly=price["per"] == "h")
             # "We pay 14 for this box; is that one at 24 worth it?": only the first is paid.
-            mine = paid and not (found and re.search(P.other_one, self.plain[found[-1][2] : start]))
+            mine = paid and not (found and search(P.other_one, self.plain[found[-1][2] : start]))
             hourly = bool(price["per"]) or usd < (USUAL.least_purchase if mine else USUAL.dearest_card_hour)
             if not hourly and count == 1 and catalog.get(gpu).text("form") in MODULES:
                 gpu = self._card_of(gpu)  # Nobody sells a module singly
             usd /= {"m": 730.5, "y": 8766.0}.get((price["per"] or "")[:1], 1.0)
-            if one := re.search(P.each_card, text):
+            if one := search(P.each_card, text):
                 if one[0] == "each":  # Nobody has one of his own
                     self.blank(rf"(?<={re.escape(text[: one.start()])})each\b")
                 # "8 H100 at $2 an hour" are $16; at $24, or so much a month, the whole machine.
                 contract = (price["per"] or "h")[0] in "my" or usd > USUAL.dearest_card_hour
                 whole = one[0] in ("at", "@") and ((hourly and contract) or usd > USUAL.dearest_card)
-                whole |= re.match(P.in_all, self.plain[end:]) is not None
+                whole |= match(P.in_all, self.plain[end:]) is not None
                 if count > 1 and not whole:
                     self.notes.append(f"{count} x {gpu} at {units.usd(usd)} each")
                     sure |= usd >= USUAL.least_purchase
@@ -255,18 +255,18 @@ class Cards(Words):
                 count, usd = count // machines, usd / machines
                 self.sets = tuple((g, count if g == gpu else n) for g, n in self.sets)
             kinds: dict[OfferKind, bool] = {
-                "on-demand": hourly, "used": bool(re.search(P.used, text)), "new": "new" in text,
+                "on-demand": hourly, "used": bool(search(P.used, text)), "new": "new" in text,
             }  # fmt: skip
             kind: OfferKind = next((kind for kind, said in kinds.items() if said), "street")
             quote = Quote(
                 gpu_id=gpu, count=count, kind=kind, usd=usd, provider=needs.PROVIDERS.get(seller, seller),
-                paid=mine and hourly, whole=not hourly and bool(re.search(P.with_machine, text)),
+                paid=mine and hourly, whole=not hourly and bool(search(P.with_machine, text)),
             )  # fmt: skip
             sure |= kind in ("used", "new") and len({gpu for gpu, *_ in self.places}) > 1
             found.append((quote, start, end))
         # "A K80 for $60 or a 3060": what more cards stand behind is the price of the first.
         of_one = any(start > found[0][2] for *_, start, _ in self.places) if found else False
-        of_one |= any(re.search(P.priced, self.plain[start:end]) for _, start, end in found)
+        of_one |= any(search(P.priced, self.plain[start:end]) for _, start, end in found)
         if not (paid or sure or len(found) > 1 or of_one or self.said(P.fair) or self.said(P.rent_or_not)):
             return
         for quote, start, end in found:
@@ -298,13 +298,13 @@ class Cards(Words):
         self.bill: Bill | None = None
         api = self.said(P.api) if self.said(P.api_compared) else None
         self.api = api is not None
-        name = re.sub(r"\bapis?\b.*", "API", api[0]) if api and api[0] != "api" else "an API"
+        name = sub(r"\bapis?\b.*", "API", api[0]) if api and api[0] != "api" else "an API"
         if price := self.take(P.item_price):
             items = RULES["scales"].get(price[2], 1.0)
             self.bill = Bill(of=name, usd=self._usd(price[1], hourly=True), items=items)
         elif (paying := self.said(P.paying) and not self.quotes) or api:
-            monthly = re.search(P.monthly_sum, self._left)
-            if monthly and (paying or not re.search(P.budget, self.plain[: monthly.start()])):
+            monthly = search(P.monthly_sum, self._left)
+            if monthly and (paying or not search(P.budget, self.plain[: monthly.start()])):
                 of = name if api else monthly[2] or "what you have"
                 self.bill = Bill(of=of, usd=self._usd(monthly[1]))
                 self.blank(re.escape(monthly[0]))
@@ -346,7 +346,7 @@ class Cards(Words):
             if found := None if of_named else self.take(rf"\b(?:{words})\b", again=False):
                 if any(0 <= start - found.end() <= 1 for *_, start, _ in self.places):
                     continue  # "Mac Studio M3 Ultra": of the name behind it
-                if re.search(P.hearsay, self.plain[: found.start()]):
+                if search(P.hearsay, self.plain[: found.start()]):
                     self.notes.append(f"{found[0]}: advised by others, so compared with all")
                     continue
                 if kind == "link" and self.sets:
@@ -387,9 +387,9 @@ class Cards(Words):
     def _read_number_of_gpus(self) -> None:
         # "8 4090 cards": 4090 is a name here, not a count.
         named = [range(start, end) for *_, start, end in self.places]
-        numbers = re.finditer(P.number_of_gpus, self.plain)
+        numbers = finditer(P.number_of_gpus, self.plain)
         apart = [n for n in numbers if not any(n.start(2) in each for each in named)]
-        of_one = re.compile(rf"(?:{P.of_one_card})")
+        of_one = compiled(rf"(?:{P.of_one_card})")
         apart = [n for n in apart if number_of(n[2]) > 1 or not of_one.search(self.plain[: n.start()])]
         # "Each job on one GPU, of four cards"
         number = next((n for n in apart if number_of(n[2]) > 1), apart[0] if apart else None)
@@ -398,7 +398,7 @@ class Cards(Words):
         number = number or self.take(r"()\b(\d{1,2}) ?x\b(?! ?\d)", again=False)
         self.number = number[0] if number else ""
         count = number_of(number[2]) if number else 0
-        least = number and re.search(r"\b(?:at least|min(?:imum)?(?: of)?) $", self.plain[: number.start()])
+        least = number and search(r"\b(?:at least|min(?:imum)?(?: of)?) $", self.plain[: number.start()])
         most = max(count, needs.MOST_TOGETHER) if least else count
         self.gpus = (1 if number[1] else count, most) if number else None
         alike = all(count < 2 for _, count in self.sets) and (len(self.sets) < 2 or not self.have)
@@ -492,7 +492,7 @@ class Cards(Words):
     def _hired(self) -> tuple[str, ...]:
         """Of several GPUs those that the last verb before them, or else the first behind, is to rent: "a 4090
         at home or renting an L4", "rent an H200 with buying an A6000"."""
-        verbs = list(re.finditer(rf"(?P<rent>{P.renting})|{P.to_own}|at home", self.plain))
+        verbs = list(finditer(rf"(?P<rent>{P.renting})|{P.to_own}|at home", self.plain))
         rented = set[str]()
         for gpu, *_, start, _ in (place for place in self.places if place[0] not in self.have):
             before = [verb for verb in verbs if verb.end() <= start]
@@ -630,7 +630,7 @@ class Cards(Words):
         found = dict[tuple[str, bool], bool]()
         for kind, name, value, wanted in self.traits:
             stated = spec.facts[name].value if name in spec.facts else getattr(spec, name, "")
-            found[kind, wanted] = found.get((kind, wanted), False) | bool(re.search(value, str(stated)))
+            found[kind, wanted] = found.get((kind, wanted), False) | bool(search(value, str(stated)))
         return all(has == wanted for (_, wanted), has in found.items())
 
 
@@ -649,6 +649,6 @@ def _unlike_desktop(gpu: str) -> str:
 
 def _of_laptop(gpu: str) -> str:
     """A card's variant in laptops, where there is one."""
-    names = (f"{gpu}-laptop", f"{re.sub(r'-[0-9]+gb$', '', gpu)}-laptop")  # "3050 4gb" of a laptop, too
+    names = (f"{gpu}-laptop", f"{sub(r'-[0-9]+gb$', '', gpu)}-laptop")  # "3050 4gb" of a laptop, too
     own = (spec.id for spec in catalog.all_gpus() if spec.id in names)
     return gpu if needs.has_form(catalog.get(gpu), "laptop") else next(own, gpu)

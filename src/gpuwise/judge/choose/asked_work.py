@@ -13,9 +13,9 @@ from gpuwise.errors import InputError
 from gpuwise.facts import catalog, llms
 from gpuwise.judge.choose import amounts
 from gpuwise.judge.choose import need as needs
-from gpuwise.judge.choose.amounts import RULES, USUAL, P
 from gpuwise.judge.choose.asked_cards import Cards
 from gpuwise.judge.choose.need import ALIASES, DATA, DIFFUSION, Purpose, is_model, item_of, presets
+from gpuwise.judge.choose.rules import RULES, USUAL, P, compiled, finditer, fullmatch, match, search
 from gpuwise.judge.choose.wording import number_of
 from gpuwise.model import units
 from gpuwise.model.judgement import Need
@@ -41,12 +41,12 @@ class Worked(Cards):
         if peak is None:
             return
         plain = self.plain[: peak.start()] + " " + self.plain[peak.end() :]
-        usual = re.search(P.average, plain)
+        usual = search(P.average, plain)
         (number, of), (_, of_usual) = (
             [group or "" for group in found.groups() if group is not None] if found else ("", "")
             for found in (peak, usual)
         )
-        if not re.search(rf"{P.period}|users", of or of_usual):
+        if not search(rf"{P.period}|users", of or of_usual):
             return  # No rate: "at most 3 dollars an hour at peak times"
         if usual is not None:
             self.notes.append(f"{usual[0].strip()}: GPUs for the peak of {number} are counted, and paid for")
@@ -163,11 +163,11 @@ class Worked(Cards):
     def _aside(self) -> tuple[slice, Purpose] | None:
         """Where something is learnt now and then, beside what is run: that part of the text, and how."""
         for words, mode in RULES["modes"]:
-            for learns in re.finditer(words, self.plain) if mode != "infer" else ():
+            for learns in finditer(words, self.plain) if mode != "infer" else ():
                 part = self._clause(learns.start())
                 rest = self.plain[: part.start] + self.plain[part.stop :]
-                now_and_then = re.search(P.aside, self.plain[part])
-                usual = _modes(rest) or ["infer"] * bool(re.search(P.mostly, rest))
+                now_and_then = search(P.aside, self.plain[part])
+                usual = _modes(rest) or ["infer"] * bool(search(P.mostly, rest))
                 if now_and_then and "infer" not in _modes(self.plain[part]) and usual == ["infer"]:
                     return part, mode
         return None
@@ -203,8 +203,9 @@ class Worked(Cards):
         if named is None and "budget_usd" in self.fields and self.take(RULES["asks"]["largest"]):
             named, self.mode, self.open_model = "llama-3.1-8b", "infer", True
         if named is None and self.bill and self.api:
-            named = str(P.open)
+            named = str(USUAL.open)
             self.notes.append(f"no model was named: {named}, an open one, is taken")
+            self.fields["by_default"] = True
         if named is None:
             named = self._no_work()
         else:
@@ -278,7 +279,7 @@ class Worked(Cards):
         self.take(rf"\b(?:{units.DATASET_NAMES})\b", again=False)
         # "ComfyUI and Ollama": of two uses, too, unless the second is what every question is about.
         notes, open_model = list(self.notes), self.open_model
-        again = self.by_use or re.search(r"\b\d+b\b", self._left)
+        again = self.by_use or search(r"\b\d+b\b", self._left)
         # "Chat, and image generation on the same card": a language model makes none.
         drawn = next(words for words, name in RULES["uses"] if name == DRAWS)
         made = self.said(drawn) if is_model(named, None) and not self.mixed else None
@@ -299,13 +300,13 @@ class Worked(Cards):
             self.notes.append(f"of {named} and {more} the largest decides, one at a time")
         elif another:
             at = made.start() if made and more == DRAWS else self._read_since(left)
-            size, near = re.match(P.model_size, self.plain[at:]), self._clause(at)
+            size, near = match(P.model_size, self.plain[at:]), self._clause(at)
             if (
                 size
                 and near.start <= first < near.stop
                 and not (
-                    re.search(P.joined, self.plain[:at])
-                    or re.match(r" (?:models?|llms?|q?lora|fine-?tun\w*)\b", self.plain[at + size.end() :])
+                    search(P.joined, self.plain[:at])
+                    or match(r" (?:models?|llms?|q?lora|fine-?tun\w*)\b", self.plain[at + size.end() :])
                 )
             ):
                 hint = "the size of the one that is meant"
@@ -313,10 +314,8 @@ class Worked(Cards):
             self._beside(named, more, near)
         elif is_model(named, None) and self.mode not in (None, "infer") and not self.mixed:
             # "Tune it every week, and serve it to 12 people": what is served is a part by itself.
-            learns = "|".join(words for words, mode in RULES["modes"] if mode != "infer")
-            served = re.finditer(P.served, self.plain)
-            parts = (self._clause(each.start()) for each in served)
-            if part := next((p for p in parts if not re.search(learns, self.plain[p])), None):
+            parts = (self._clause(each.start()) for each in finditer(P.served, self.plain))
+            if part := next((p for p in parts if {*_modes(self.plain[p])} <= {"infer"}), None):
                 self._beside(named, named, part, "infer")
 
     def _set_apart(self, named: str) -> None:
@@ -342,7 +341,7 @@ class Worked(Cards):
 
     def _clause(self, at: int) -> slice:
         """The part of the text around a place, between commas, full stops and conjunctions."""
-        ends = [(0, 0), *(end.span() for end in re.finditer(P.clause_ends, self.plain))]
+        ends = [(0, 0), *(end.span() for end in finditer(P.clause_ends, self.plain))]
         start = max(end for _, end in ends if end <= at)
         return slice(start, next((s for s, _ in ends if s > at), len(self.plain)))
 
@@ -350,18 +349,17 @@ class Worked(Cards):
         """Of a work that is not counted, by the part of the text that it stands in: its memory, and that what
         it says of amounts and people is of no other."""
         text, drawn = self.plain[part], more in DIFFUSION or ALIASES.get(more) == "unet-sd15"
-        said = (way for words, way in RULES["modes"] if re.search(words, text))
         model = is_model(more, None)
-        mode = mode or next(said, None) or ("infer" if drawn or model else "train")
+        mode = mode or next(iter(_modes(text)), None) or ("infer" if drawn or model else "train")
         mode = "train" if not (model or drawn) and mode != "infer" else mode
         if named != more:
             rest = self.plain[: part.start] + self.plain[part.stop :]
             usual = None if is_model(named, None) else self.mode or "train"
-            self.mode = next((way for words, way in RULES["modes"] if re.search(words, rest)), usual)
+            self.mode = next(iter(_modes(rest)), usual)
         apart = [e for e in self.found if e.spans and part.start <= e.spans[0][0] < part.stop]
         self.found = tuple(each for each in self.found if each not in apart)
         counted = [each.words.strip() for each in apart]
-        some = re.compile(P.how_many_people).search(self.plain, part.start, part.stop)
+        some = compiled(P.how_many_people).search(self.plain, part.start, part.stop)
         if some and model and mode == "infer":
             self.mark(*some.span())
             self.fields["also_users"] = number_of(some[1])
@@ -390,7 +388,7 @@ class Worked(Cards):
 
     def _read_size_behind(self, named: str) -> None:
         """The size of a model behind its name: "gpt-2 124M"."""
-        if size := re.search(rf"{P.model_size}(?: param(?:eter)?s?)?", self._left):
+        if size := search(rf"{P.model_size}(?: param(?:eter)?s?)?", self._left):
             like = (name for name in registry.names() if name.startswith(ALIASES.get(named, named)))
             weights = next((n for name in like if (n := registry.get(name).spec.parameters)), 0)
             weights = llms.find(named).parameters if is_model(named, self.mode) else weights
@@ -422,9 +420,9 @@ class Worked(Cards):
     def _read_shares(self) -> None:
         """Several works with their shares of the time, each before its share or behind it. Raises InputError
         for a share of nothing, and for works in different modes."""
-        shares = list(re.finditer(rf"({P.decimal}) ?%", self.plain))
+        shares = list(finditer(rf"({P.decimal}) ?%", self.plain))
         if len(shares) < 2:
-            shares = list(re.finditer(r"\bhalf()\b (?:of )?(?:the time|it)?", self.plain))
+            shares = list(finditer(r"\bhalf()\b (?:of )?(?:the time|it)?", self.plain))
         if len(shares) < 2:
             return
         for share in shares:
@@ -434,7 +432,7 @@ class Worked(Cards):
         spans = [(ends[n], ends[n + 1]) for n in range(len(shares) + 1)][0 if first else 1 :][: len(shares)]
         names: list[str | None] = [first] if first else []
         for start, end in spans[len(names) :]:
-            same = names and re.search(P.the_same, self.plain[start:end])
+            same = names and search(P.the_same, self.plain[start:end])
             names.append(names[-1] if same else self._within(start, end))
         if not all(names):
             raise InputError("shares of what?", hint="name each: 'llm-8b-decode 70 %, sd 30 %'")
@@ -442,7 +440,7 @@ class Worked(Cards):
         if not all(weights):
             raise InputError("a share of nothing", hint="leave out what takes no time")
         parts = [self.plain[start:end] for start, end in spans]
-        said = [next((mode for words, mode in RULES["modes"] if re.search(words, p)), "") for p in parts]
+        said = [next(iter(_modes(part)), "") for part in parts]
         if len({*filter(None, said)}) > 1:
             # Only works of one mode have one speed.
             self._read_largest_share([*zip(weights, said, map(str, names), spans, strict=True)])
@@ -481,7 +479,7 @@ class Worked(Cards):
         gpus = gpus or {"providers", "budget_usd"} <= fields.keys()  # "40k credits on gcp"
         # What so many hours cost, whatever they are for.
         priced = bool(self.sets or self.gpus) and "hire_h" in fields
-        words = "|".join(re.escape(word) for word in self.unread() if not re.fullmatch(P.bits, word))
+        words = "|".join(re.escape(word) for word in self.unread() if not fullmatch(P.bits, word))
         # What is to be run, trained or worked with has a name that means nothing here.
         of_work = self.said(rf"\b(?:{P.of_work}) (?:(?:an?|the|my|our) )?(?:{words or '(?!)'})\b")
         sized = bool(fields.keys() & {"memory_gb", "total_gb"})
@@ -500,6 +498,7 @@ class Worked(Cards):
             # The same machine, wherever it is rented.
             fields["sets"] = tuple((quote.gpu_id, quote.count) for quote in self.quotes)
             self.gpus = (min(quote.count for quote in self.quotes), max(quote.count for quote in self.quotes))
+        fields["by_default"] = True
         if self.mode in ("lora", "qlora", "finetune", "full"):
             self.notes.append("no model was named: taken as llama-3.1-8b")
             return "llama-3.1-8b"
@@ -525,14 +524,14 @@ class Worked(Cards):
         left, names = self._left, needs.names()
         # With its version, else without one that is not known.
         for size, version in ((3, "b?"), (2, "b?"), (3, "b"), (2, "b"), (1, "b")):
-            words = list(re.finditer(rf"[a-z][\w.+-]*|\d+(?:\.\d+|x\d+)?{version}\b", left))
+            words = list(finditer(rf"[a-z][\w.+-]*|\d+(?:\.\d+|x\d+)?{version}\b", left))
             for at in range(len(words) - size + 1):
                 start, end = words[at].start(), words[at + size - 1].end()
                 parts = [word[0] for word in words[at : at + size]]
-                if re.search(P.between_names, left[start:end]):
+                if search(P.between_names, left[start:end]):
                     continue
                 # "qwen3 8b 2507" has the month of its release behind it; another number is a limit.
-                if re.fullmatch(r"\d{4,}", parts[-1]) and not re.fullmatch(r"2\d(0[1-9]|1[012])", parts[-1]):
+                if fullmatch(r"\d{4,}", parts[-1]) and not fullmatch(r"2\d(0[1-9]|1[012])", parts[-1]):
                     continue
                 name = "-".join(parts).rstrip(".")
                 spelt = (name, name.replace("-", ""), " ".join(parts), name.removesuffix("s"))
@@ -540,7 +539,7 @@ class Worked(Cards):
                 if known is None and (size > 1 or not name.isalpha()) and name not in llms.USUAL:
                     together = "-".join(("".join(parts[:2]), *parts[2:]))  # qwen 2.5 32b
                     known = next((each for each in (name, together) if is_model(each, None)), None)
-                data = known and re.fullmatch(units.DATASET_NAMES, known) and self._named_apart(start, end)
+                data = known and fullmatch(units.DATASET_NAMES, known) and self._named_apart(start, end)
                 limit = known and _item_of(known) in ("byte", "launch")  # Or words: "copy room"
                 if known and of(known) and not data and not limit:
                     self.mark(start, end)
@@ -562,29 +561,29 @@ class Worked(Cards):
         """Whether a network is named beside what stands there."""
         text = self.plain[:start] + " " + self.plain[end:]
         like = (row["words"] for row in catalog.rows(DATA / "stand_ins.csv"))
-        if re.search(P.other_network, text):
+        if search(P.other_network, text):
             return True
-        known = {*registry.names(), *(n for n in ALIASES if not re.fullmatch(units.DATASET_NAMES, n))}
+        known = {*registry.names(), *(n for n in ALIASES if not fullmatch(units.DATASET_NAMES, n))}
         names = (rf"(?<![\w-]){re.escape(name)}(?![\w-])" for name in known)
-        return any(re.search(each, text) for each in (*names, *like))
+        return any(search(each, text) for each in (*names, *like))
 
     def _open_instead(self) -> str | None:
         """An open model in place of a closed one, whose weights are not published. Raises InputError
         where just that one is wanted."""
         name, like = P.closed, P.like
         if self.bill and (found := self.take(rf"\b(?:{name})\b")):
-            named = re.search(rf"\b(?:{amounts.families()}|\d+b)\b", self.plain.replace(found[0], " "))
-            other = "what is named" if named else f"{P.open}, an open model"
+            named = search(rf"\b(?:{amounts.families()}|\d+b)\b", self.plain.replace(found[0], " "))
+            other = "what is named" if named else f"{USUAL.open}, an open model"
             self.notes.append(f"{found[0]} is compared with {other}")
-            return None if named else str(P.open)
+            return None if named else str(USUAL.open)
         if wanted := self.take(rf"(?:{like}) (?:the |an? )?({name})\b|\b({name})[ -](?:{like})\b"):
-            said, instead = wanted[1] or wanted[2], P.open
+            said, instead = wanted[1] or wanted[2], USUAL.open
             self.notes.append(f"the weights of {said} are closed: {instead}, an open model, is taken instead")
             return str(instead)
         if closed := self.take(rf"\b(?:{name})\b"):
             raise InputError(
                 f"{closed[0]} cannot be run on GPUs of one's own: its maker does not publish the weights",
-                hint=f"an open model instead, such as {P.open}",
+                hint=f"an open model instead, such as {USUAL.open}",
             )
         return None
 
@@ -638,7 +637,7 @@ class Worked(Cards):
         for row in catalog.rows(DATA / "no_stand_ins.csv"):
             if one := self.take(row["words"]):
                 rest = self.plain[: one.start()] + self.plain[one.end() :]
-                if any(re.search(words, rest) for words, _ in RULES["uses"]):
+                if any(search(words, rest) for words, _ in RULES["uses"]):
                     self.ignore(one[0])  # Beside a work that is known
                     continue
                 problem = f"{one[0]} ({row['what']}): no workload here is like it, so its speed is not known"
@@ -671,19 +670,19 @@ class Worked(Cards):
         of_it = [name for name in llms.names() if family and name.startswith(family)]
         if family and (version := self.said(rf"\b{family} ?(\d[\d.]*)(?![\w.])")):
             self.mark(*version.span())
-            of_version = re.compile(rf"{family}-?{re.escape(version[1])}(?![\d])")
+            of_version = compiled(rf"{family}-?{re.escape(version[1])}(?![\d])")
             of_it = list(filter(of_version.match, of_it)) or of_it
         model = next((n for n in of_it if n.endswith(("-8b", "-7b"))), of_it[0] if of_it else "")
-        sizes = [*re.finditer(rf"{P.model_size}(?:-a{P.decimal}b\b)?", self._left)]
+        sizes = [*finditer(rf"{P.model_size}(?:-a{P.decimal}b\b)?", self._left)]
         if alone := max(sizes, key=lambda size: float(size[1]) * {"m": 1e6, "b": 1e9}[size[2]], default=None):
             self.mark(*alone.span())
             self.named_at = alone.start()
-            said, sized = alone[0], re.compile(rf"(?<![\d.]){re.escape(alone[0])}\b")
+            said, sized = alone[0], compiled(rf"(?<![\d.]){re.escape(alone[0])}\b")
             size = float(alone[1]) * {"m": 1e6, "b": 1e9}[alone[2]]
             about = [n for n in llms.names() if abs(llms.find(n).parameters - size) <= USUAL.rounded * size]
             near = min(llms.names(), key=lambda n: abs(llms.find(n).parameters - size))
             # Nobody means a first generation by a size that it nearly has.
-            like = (n for n in of_it if n in about and not re.fullmatch(r"[a-z]+-\d+b", n))
+            like = (n for n in of_it if n in about and not fullmatch(r"[a-z]+-\d+b", n))
             of_size = (*filter(sized.search, of_it), *like)
             usual = "" if self.take(r"\bmoe\b|\bmixture of experts\b") else llms.USUAL.get(said, "")
             model = next(iter(of_size), "") or usual
@@ -707,7 +706,7 @@ class Worked(Cards):
                 self.every(pattern)
                 self.open_model = is_model(name, None) and "small" not in found[0]
                 likes = "nothing here is just that, fft, cholesky and stencil stand in"
-                self.notes += [f"{found[0]}: {likes}"] * bool(re.fullmatch(P.programs, found[0]))
+                self.notes += [f"{found[0]}: {likes}"] * bool(fullmatch(P.programs, found[0]))
                 self.notes += [f"{found[0]} is taken as {name}"] if name not in presets() else []
                 return str(name)
         return None
@@ -763,7 +762,7 @@ class Worked(Cards):
         parts = all(each.kind in ("token", "part") and not each.period for each in self.found)
         if parts and size <= USUAL.longest_prompt:  # No work, but the size of a part of it
             ahead = ((e, self.plain[: e.spans[0][0]]) for e in self.found)
-            long = any(e.role or e.joined or re.search(P.of_context, before) for e, before in ahead)
+            long = any(e.role or e.joined or search(P.of_context, before) for e, before in ahead)
             if served and need.mode == "infer" and long and size >= USUAL.least_prompt:
                 self.fields.setdefault("context", int(size))
                 self.notes.append(f"{counted[0].words.strip()} are read as the context")
@@ -811,7 +810,7 @@ class Worked(Cards):
             self.notes.append(f"{mixed[0].strip()}: counted in fp32")
             return "fp32"
         bits = self.take(P.bits) or self.take(P.bits_in_words)
-        if bits and named in DIFFUSION and not re.fullmatch(r"(?:bf|fp)16|fp32|tf32", bits[0]):
+        if bits and named in DIFFUSION and not fullmatch(r"(?:bf|fp)16|fp32|tf32", bits[0]):
             self.notes.append(f"{bits[0]}: weights count in 8 bits, products in 16")
             bits = None
         if not bits:
@@ -832,7 +831,7 @@ class Worked(Cards):
 
 def _modes(text: str) -> list[Purpose]:
     """What a text says is done with a model."""
-    return [mode for words, mode in RULES["modes"] if re.search(words, text)]
+    return [mode for words, mode in RULES["modes"] if search(words, text)]
 
 
 def _item_of(name: str | None) -> str:

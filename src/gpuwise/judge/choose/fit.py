@@ -7,7 +7,6 @@ does, the candidate that breaks the fewest says what all of them would have to b
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -103,7 +102,6 @@ SAID = 4
 SUPPLY, HOST_PEAK_W = 1.15, 250.0
 # Of a desktop without its card, under load: what then is left of its supply is less than makers advise.
 LEAST_HOST_W = 200.0
-SUPPLIED = "a supply of {:g} W has {:g} W for cards"
 SUPPLIES_W = (450, 550, 650, 750, 850, 1000, 1200, 1600, 2000)
 # Least share of its board power that a card is limited to: makers' tools end at a third of it or at 70 %.
 LEAST_POWER = 0.6
@@ -218,7 +216,7 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
             # Of work that is named nobody misses memory that it leaves free.
             taken = [max(need.least_gb * 1e9, m.value if (m := row.speed.memory_bytes) else 0.0)
                      for row in them.rows]  # fmt: skip
-            roomy = (np.array(taken) <= ROOMY * single) & bool(min(taken)) & (not is_assumed(need))
+            roomy = (np.array(taken) <= ROOMY * single) & bool(min(taken)) & (not need.by_default)
             ok = (size >= float(size[have].max())) | (not need.upgrade) | roomy
             ok &= ~added | (single >= float(single[have].min())) | (not need.task)
             simple("", (them.outlay <= 0) | ok, LESS_MEMORY, ("a GPU with as much memory", {}))
@@ -234,7 +232,7 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
     ):  # fmt: skip
         if (most := getattr(need, field)) is not None:
             # What is there runs on the supply that is there.
-            fed = have & (code == "power") & any(note.startswith(SUPPLIED[:11]) for note in need.notes)
+            fed = have & (code == "power") & (need.supply_w is not None)
             owned, say = np.where(them.own & ~fed, used, 0.0), f"{{:.0f}}{unit or ' slots'}".format
 
             def more(value: float, field: str = field, unit: str = unit) -> Relaxed:
@@ -248,11 +246,6 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
     return (*found, *_time(need, them), *_money(need, them))
 
 
-def is_assumed(need: Need) -> bool:
-    """Whether the question names no work, so that one was assumed."""
-    return any(re.match(r"no \w+ was named", note) for note in need.notes)
-
-
 def supply_w(cards_w: float) -> int | None:
     """The least supply on sale for cards of so many watts and their machine; None where one is not enough."""
     return next((w for w in SUPPLIES_W if w >= SUPPLY * (cards_w + HOST_PEAK_W)), None)
@@ -261,9 +254,8 @@ def supply_w(cards_w: float) -> int | None:
 def cap_w(need: Need) -> float:
     """Watts that all cards of one's own machine may draw: their limit, or what the supply that is there feeds
     without tripping."""
-    there = next((float(n.split()[3]) for n in need.notes if n.startswith(SUPPLIED[:11])), inf)
     stated = need.power_w or inf if need.capped else inf
-    return min(stated, there / SUPPLY - HOST_PEAK_W)
+    return min(stated, (need.supply_w or inf) / SUPPLY - HOST_PEAK_W)
 
 
 def limited(need: Need, speed: Record) -> Record:

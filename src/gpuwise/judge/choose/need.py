@@ -294,8 +294,10 @@ def stand_in(name: str, mode: str | None) -> StandIn | None:
         return StandIn(
             images.workloads[0][0], images.mode, images.notes[0], images.passes, "image", images.least_gb or 0
         )
+    from gpuwise.judge.choose import rules  # which read the words here
+
     rows = catalog.rows(DATA / "stand_ins.csv")
-    row = next((row for row in rows if re.fullmatch(row["words"], name)), None)
+    row = next((row for row in rows if rules.fullmatch(row["words"], name)), None)
     if row is None or mode not in ("train", "infer", None):
         return None
     way = cast("Mode", mode or row["usual"])
@@ -652,13 +654,14 @@ def need_of(
     work = given.get("work")
     texts = r"\b(?:request|sample|example|document|conversation|message|prompt|record|hour|h)s?\b"
     if work and workload and (not units.is_work(work) or re.search(texts, work)):
-        from gpuwise.judge.choose.amounts import P, quantities
+        from gpuwise.judge.choose import rules
+        from gpuwise.judge.choose.amounts import quantities
         from gpuwise.judge.choose.wording import plainly
 
         # "2000 hours of audio", "3M tokens/night" and "5 lakh images" are read as in a question.
         tuned = "fine-tune " * (given.get("mode") in ("finetune", *TASKS[1:]))
         plain = plainly(text := f"{tuned}{workload}: {work}")
-        if quantities(plain) or re.search(P.gpu_hours, plain):
+        if quantities(plain) or rules.search(rules.P.gpu_hours, plain):
             workload, work = text, None
     if "%" in (work or "") and not workload:  # the shares of a mix are work, too
         workload, work = work, None

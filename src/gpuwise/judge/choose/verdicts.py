@@ -12,7 +12,7 @@ from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import phrases
 from gpuwise.judge.choose.answer import LITTLE
-from gpuwise.judge.choose.fit import is_assumed, link_of
+from gpuwise.judge.choose.fit import link_of
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, WORDS
 from gpuwise.judge.choose.owning import bills
 from gpuwise.judge.choose.phrases import begun, often, rate_of, sum_of, times, weekly_use, weights_of
@@ -234,7 +234,7 @@ def lacks(gpu: str) -> str:
 
 def memories(need: Need) -> str:
     """The memory of each that is compared, where the work was assumed and this is what was asked about."""
-    if len(need.sets) < 2 or not is_assumed(need):
+    if len(need.sets) < 2 or not need.by_default:
         return ""
     sizes = {one: (memory_of(need, catalog.get(one[0])) or 0.0) * one[1] / 2**30 for one in need.sets}
     each = (f"{phrases.counted(*one)} {size:.4g} GiB" for one, size in sizes.items())

@@ -11,19 +11,17 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from datetime import date
-from functools import cache, lru_cache
-from math import prod
+from functools import cache
 from typing import Any
 
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog, prices
-from gpuwise.judge.choose import amounts
+from gpuwise.judge.choose import amounts, rules
 from gpuwise.judge.choose import need as needs
-from gpuwise.judge.choose.amounts import NUMBERS, RULES, USUAL, P
 from gpuwise.judge.choose.need import DATA, Purpose, is_model
+from gpuwise.judge.choose.rules import NUMBERS, RULES, USUAL, P, finditer, fullmatch, match, search, sub
 from gpuwise.model import units
 
-_compiled = lru_cache(4096)(re.compile)  # `re` itself keeps 512, fewer than a question is read by
 # Chinese digits, with other forms of zero and two, and what they count.
 _DIGITS = "零一二三四五六七八九〇\0两"
 _MYRIAD = 10_000
@@ -38,54 +36,54 @@ _PLAIN = frozenset((DATA / "plain_words.txt").read_text(encoding="utf-8").split(
 
 def plainly(text: str) -> str:
     """A text in lower case with numbers as digits and everyday short forms written out."""
-    text = re.sub(P.plural_v100, "", unicodedata.normalize("NFKC", text.replace("\uff0c", ", ")))
+    text = sub(P.plural_v100, "", unicodedata.normalize("NFKC", text.replace("\uff0c", ", ")))
     plain = text.casefold().replace("\u2019", "'").replace("\u2010", "-")
-    plain = re.sub(P.line_end, ". ", plain)
-    plain = re.sub(P.dash, ", ", " ".join(plain.split()).rstrip("?.! "))
-    plain = re.sub(P.weekdays, lambda m: f"for {(_DAYS[m[2][:3]] - _DAYS[m[1][:3]]) % 7 or 7} days", plain)
-    plain = re.sub(P.weekday_hours, lambda m: f"{m[1]} to {m[2]} weekdays" if m[1] else "weekdays", plain)
+    plain = sub(P.line_end, ". ", plain)
+    plain = sub(P.dash, ", ", " ".join(plain.split()).rstrip("?.! "))
+    plain = sub(P.weekdays, lambda m: f"for {(_DAYS[m[2][:3]] - _DAYS[m[1][:3]]) % 7 or 7} days", plain)
+    plain = sub(P.weekday_hours, lambda m: f"{m[1]} to {m[2]} weekdays" if m[1] else "weekdays", plain)
     # What is written without blanks, or with endings of its own, is not read as another language's words.
-    language = next((name for name, signs in RULES["languages"].items() if re.search(signs, plain)), "")
-    plain = re.sub(P.numeral, lambda found: f"{_numeral(found[0])}", plain)
-    plain = re.sub(P.myriads, lambda found: _myriads(found[0]), plain)
+    language = next((name for name, signs in RULES["languages"].items() if search(signs, plain)), "")
+    if not plain.isascii():
+        plain = sub(P.numeral, lambda found: f"{_count(found[0]):.0f}", plain)
+        plain = sub(P.myriads, lambda found: _in_thousands(_count(found[0])), plain)
     for pattern, instead in RULES.get(language, ()):
-        plain = _compiled(pattern).sub(instead, plain)
-    for heads, pattern, instead in _glossary(language):
-        if any(map(plain.__contains__, heads)):
-            plain = _compiled(pattern).sub(instead, plain)
-    code = "eur" if re.search(rf"€|\beur|{P.eurozone}", plain) else ""
-    plain = re.sub(P.cents, lambda m: _in_cents(m, code), plain)
+        plain = sub(pattern, instead, plain)
+    for pattern, instead in _glossary(language):
+        plain = sub(pattern, instead, plain)
+    code = "eur" if search(rf"€|\beur|{P.eurozone}", plain) else ""
+    plain = sub(P.cents, lambda m: _in_cents(m, code), plain)
     plain = " ".join(plain.split())
-    plain = re.sub(P.lakh, lambda m: f"{units.read_number(m[1]) * _THOUSANDS[m[2][0]]:g}k", plain)
-    plain = re.sub(P.millions, lambda m: f"{units.read_number(m[1]) * 1000:g}k", plain)
-    plain = re.sub(P.power_of_ten, lambda m: f"{float(m[1] or 1) * 10 ** int(m[2]):.0f}", plain)
-    plain = re.sub(P.two_words, lambda m: str(NUMBERS[m[1]] + NUMBERS[m[2]]), plain)
+    plain = sub(P.lakh, lambda m: f"{units.read_number(m[1]) * _THOUSANDS[m[2][0]]:g}k", plain)
+    plain = sub(P.millions, lambda m: f"{units.read_number(m[1]) * 1000:g}k", plain)
+    plain = sub(P.power_of_ten, lambda m: f"{float(m[1] or 1) * 10 ** int(m[2]):.0f}", plain)
+    plain = sub(P.two_words, lambda m: str(NUMBERS[m[1]] + NUMBERS[m[2]]), plain)
     # "Two thousand", "half a million"
-    plain = re.sub(P.in_words, lambda m: f"{NUMBERS.get(m[1], 0.5) * amounts.MANY[m[2] or '']:.0f}", plain)
-    plain = re.sub(P.clock, lambda m: f"{int(m[1]) % 12 + 12 * bool(m[3])}{m[2] or ''} o clock", plain)
+    plain = sub(P.in_words, lambda m: f"{NUMBERS.get(m[1], 0.5) * rules.MANY[m[2] or '']:.0f}", plain)
+    plain = sub(P.clock, lambda m: f"{int(m[1]) % 12 + 12 * bool(m[3])}{m[2] or ''} o clock", plain)
     for pattern, instead in RULES["rewrite"]:
-        plain = _compiled(pattern).sub(instead, plain)
-    plain = re.sub(P.thousands_of, lambda m: f"{1000 * float(m[1]):.0f} ", plain)
+        plain = sub(pattern, instead, plain)
+    plain = sub(P.thousands_of, lambda m: f"{1000 * float(m[1]):.0f} ", plain)
     # "4090x2", "h100:8": each number of GPUs before its name.
-    plain = re.sub(
+    plain = sub(
         r"(?<![\w-])[a-z\d-]+(?:x|:)\d{1,2}(?![\w-])",
         lambda word: f"{n[1]}x {n[0]}" if (n := catalog.counted(word[0]))[1] else n[0],
         plain,
     )
-    plain = re.sub(P.terabytes, lambda m: f"{1000 * float(m[1]):g}gb", plain)
-    plain = re.sub(P.crowd, lambda m: f"{sum(map(int, re.findall('[0-9]+', m[0])))} staff", plain)
-    return re.sub(P.from_to, r"\1", plain)  # "2 or 3 pages": the most
+    plain = sub(P.terabytes, lambda m: f"{1000 * float(m[1]):g}gb", plain)
+    plain = sub(P.crowd, lambda m: f"{sum(map(int, re.findall('[0-9]+', m[0])))} staff", plain)
+    return sub(P.from_to, r"\1", plain)  # "2 or 3 pages": the most
 
 
 @cache
-def _glossary(language: str) -> tuple[tuple[list[str], str, str], ...]:
+def _glossary(language: str) -> tuple[tuple[str, str], ...]:
     """What stands for an English word, and that word: in a language that is known by its signs, else in all
-    of those that are not. First with what letters each begins: most are in no text, and long to compile."""
+    of those that are not."""
     rows = catalog.rows(DATA / "glossary.csv")
     together = [name for name in rows[0] if name != "english" and name not in RULES["languages"]]
     columns = [language, "other"] if language in rows[0] else together
     return tuple(
-        (re.findall(P.heads, words), rf"(?<!\w)(?:{words})(?!\w)", row["english"])
+        (rf"(?<!\w)(?:{words})(?!\w)", row["english"])
         for row in rows
         if (words := _without_accents("|".join(filter(None, map(row.get, columns)))))
     )
@@ -96,24 +94,29 @@ def _without_accents(words: str) -> str:
     ones are words of English."""
     plain = unicodedata.normalize("NFKD", words.replace("ł", "l")).encode("ascii", "ignore").decode()
     # Alternatives in parentheses are parts of a phrase: "gráfica" behind "única" is not one alone.
-    whole = re.sub(r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", "()", plain)
+    whole = sub(r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", "()", plain)
     apart = {*re.findall(r"(?:^|(?<=\|))\w{4,}(?=\||$)", whole)} - {*words.split("|")} - _PLAIN
     return "|".join((words, *sorted(apart))) if words else ""
 
 
-def _numeral(text: str) -> int:
-    """The value of a Chinese or Japanese number: 二十万 is 200,000 and 四千五 4,500."""
-    whole = part = digit = 0
+def _count(text: str) -> float:
+    """The value of a Chinese, Japanese or Korean number, whose digits may be ours: 二十万 is 200,000, 四千五
+    4,500, 1.5万 15,000 and 3억2천만 320,000,000."""
+    whole = part = digit = 0.0
     step = 1
-    for character in text:
-        if character in _DIGITS:
-            digit = _DIGITS.index(character) % 10
+    for token in re.findall(r"[\d.]+|[^\d.]", re.sub(r"[,\s]", "", text)):
+        if token in _DIGITS or token[0].isdecimal():
+            digit = _DIGITS.index(token) % 10 if token in _DIGITS else float(token)
             step = step if digit else 1  # Behind a zero, ones
-        elif (step := _STEPS[character]) >= _MYRIAD:
-            whole, part, digit = whole + (part + digit) * step, 0, 0
+        elif (step := _STEPS[token]) >= _MYRIAD:
+            whole, part, digit = whole + (part + digit) * step, 0.0, 0.0
         else:
-            part, digit = part + (digit or 1) * step, 0
+            part, digit = part + (digit or 1) * step, 0.0
     return whole + part + digit * max(1, step // 10)
+
+
+def _in_thousands(value: float) -> str:
+    return f"{value / 1000:.10g}k" if value >= 1000 else f"{value:.10g}"
 
 
 def _in_cents(said: re.Match[str], code: str) -> str:
@@ -123,27 +126,17 @@ def _in_cents(said: re.Match[str], code: str) -> str:
     return f"{value} {code}" if code else f"${value}"
 
 
-def _myriads(text: str) -> str:
-    """A number in digits between which stands what they count: `1.5万` is 15k and `3억2천만` 320000k."""
-    value, step = 0.0, 1
-    for digits, signs in re.findall(r"([\d.]+)([^\d.]*)", re.sub(r"[,\s]", "", text)):
-        # "2万5" are 25,000: a last digit alone counts what is next below.
-        step = prod(_STEPS[sign] for sign in signs) if signs else step // 10
-        value += float(digits) * step
-    return f"{value / 1000:.10g}k" if value >= 1000 else f"{value:.10g}"
-
-
 def corrected(text: str) -> tuple[str, list[str]]:
     """A text with what it takes back, the last of a kind or its number, replaced by what it says instead
     ("single slot, no wait, dual slot"), and notes of that."""
     notes = list[str]()
-    while again := re.search(P.second_thought, text, re.IGNORECASE):
+    while again := search(P.second_thought, text):
         before, after = text[: again.start()], text[again.end() :]
         for kind in RULES["kinds_of_pieces"]:
             # A bare number may belong to anything: "but now I need 48 GB" corrects no card
             far, unit = (12, P.no_unit) if kind is RULES["kinds_of_pieces"][-1] else (30, "")
-            later = re.match(rf"[^.;?!\d]{{0,{far}}}?(?<![\w.])({kind})(?!\w){unit}", after, re.IGNORECASE)
-            pieces = [*re.finditer(rf"(?<![\w.])(?:{kind})(?!\w)", before, re.IGNORECASE)]
+            later = match(rf"[^.;?!\d]{{0,{far}}}?(?<![\w.])({kind})(?!\w){unit}", after)
+            pieces = [*finditer(rf"(?<![\w.])(?:{kind})(?!\w)", before)]
             if later and pieces and len(before) - pieces[-1].end() <= USUAL.near_before:
                 start, end = pieces[-1].span()
                 notes.append(f"{later[1]}, not {pieces[-1][0]}")
@@ -167,13 +160,13 @@ class Words:
         if (spelt := self._spelt(plain)) != plain:
             plain = plainly(spelt)  # What several words mean together was not seen before
         # Who names the parts of a machine has it; one in between parts an owner from his card.
-        if parts := [part[0] for part in re.finditer(P.parts, plain)]:
-            self.ignore(*(re.sub(P.around_parts, "", part) for part in parts))
+        if parts := [part[0] for part in finditer(P.parts, plain)]:
+            self.ignore(*(sub(P.around_parts, "", part) for part in parts))
             self.assumed["host_usd"] = 0.0
-            plain = " ".join(re.sub(P.parts, lambda part: ", " * part[0].endswith(","), plain).split())
-        for name in re.finditer(P.identifiers, plain):
+            plain = " ".join(sub(P.parts, lambda part: ", " * part[0].endswith(","), plain).split())
+        for name in finditer(P.identifiers, plain):
             self.ignore(name[0])
-        plain = " ".join(re.sub(P.identifiers, " ", plain).split())
+        plain = " ".join(sub(P.identifiers, " ", plain).split())
         self.plain = self._left = plain  # The words of it that no rule has read
         self.currency = units.currency_of(plain, {*rates} - {"USD"})
         while self.take(P.in_currency, again=False):
@@ -212,7 +205,7 @@ class Words:
             swapped = (word[:n] + word[n + 1] + word[n] + word[n + 2 :] for n in range(1, len(word) - 1))
             meant = meant or next((each for each in swapped if each in RULES["spelling"]), "")
             if word[0] == meant[:1] and not meant.startswith(word.rstrip("s")):
-                plain = re.sub(rf"(?<![\w-]){word}(?![\w-])", meant, plain)
+                plain = sub(rf"(?<![\w-]){word}(?![\w-])", meant, plain)
                 self.notes.append(f"{word} is read as {meant}")
         return plain
 
@@ -223,34 +216,34 @@ class Words:
 
     def said(self, pattern: str) -> re.Match[str] | None:
         """The first match of a pattern anywhere, read or not."""
-        return _compiled(pattern).search(self.plain)
+        return search(pattern, self.plain)
 
     def take(self, pattern: str, *, again: bool = True) -> re.Match[str] | None:
         """The first match of a pattern, unless `again` among words that no rule has read; the words that it
         touches are read."""
-        if match := _compiled(pattern).search(self.plain if again else self._left):
-            self.mark(*match.span())
-        return match
+        if found := search(pattern, self.plain if again else self._left):
+            self.mark(*found.span())
+        return found
 
     def blank(self, pattern: str) -> re.Match[str] | None:
         """The first match of a pattern, which is then gone for every other rule."""
-        if (match := self.take(pattern)) is not None:
-            start, end = match.span()
+        if (found := self.take(pattern)) is not None:
+            start, end = found.span()
             self.plain = self.plain[:start] + " " * (end - start) + self.plain[end:]
-        return match
+        return found
 
     def every(self, pattern: str) -> list[str]:
         """Each match of a pattern among words that no rule has read, which then are."""
         found = list[str]()
         # What matches no word is not gone once it is read.
-        while (match := self.take(pattern, again=False)) and (said := match[0].strip()):
+        while (one := self.take(pattern, again=False)) and (said := one[0].strip()):
             found.append(said)
         return found
 
     def first(self, pattern: str, *, again: bool = True) -> str:
         """The first group that holds something of what `take` finds; empty without one."""
-        match = self.take(pattern, again=again)
-        return next(filter(None, match.groups()), "") if match else ""
+        found = self.take(pattern, again=again)
+        return next(filter(None, found.groups()), "") if found else ""
 
     def deny(self, pattern: str) -> bool:
         """Whether the text says that it is not to be."""
@@ -275,14 +268,14 @@ class Words:
 
     def _usd(self, text: str, *, hourly: bool = False) -> float:
         """USD of a sum as people write it; of dollars, where no currency stands there."""
-        plain = re.sub(r"\s?euros?$", "eur", re.sub(r"\s?(?:dollars?|bucks|usd)", "", text)).strip()
-        if self.currency and plain == text and re.fullmatch(rf"{P.sum}", plain):
+        plain = sub(r"\s?euros?$", "eur", sub(r"\s?(?:dollars?|bucks|usd)", "", text)).strip()
+        if self.currency and plain == text and fullmatch(rf"{P.sum}", plain):
             plain += f" {self.currency.casefold()}"  # Of the only one that is named
-        if not hourly and not re.match(r"\D*0", plain):
+        if not hourly and not match(r"\D*0", plain):
             # Nobody pays tenths of a cent: "1.500 euro", "20,000 euros" and "1 200" are thousands.
-            plain = re.sub(r"(?<=\d)[., ](?=\d{3}(?!\d))", "", plain)
+            plain = sub(r"(?<=\d)[., ](?=\d{3}(?!\d))", "", plain)
         plain = plain.replace(" ", "")
-        return units.parse_usd(f"${plain}" if re.fullmatch(rf"{P.amount}k?", plain) else plain, self.rates)[0]
+        return units.parse_usd(f"${plain}" if fullmatch(rf"{P.amount}k?", plain) else plain, self.rates)[0]
 
     def _of_llm(self) -> bool:
         """Whether a language model is spoken of, which those who ask share."""
@@ -297,7 +290,7 @@ class Words:
 @cache
 def sellers() -> str:
     """Names of providers, the longest first, but for words that questions use for something else."""
-    names = sorted({*prices.renting(), *needs.PROVIDERS}.difference(amounts.COMMON))
+    names = sorted({*prices.renting(), *needs.PROVIDERS}.difference(rules.COMMON))
     return "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
 
 
@@ -312,6 +305,6 @@ def number_of(word: str) -> int:
 def amount_of(text: str) -> float:
     """A number of watts, hours or GB, whose dot or comma before three digits groups thousands."""
     try:
-        return units.read_number(re.sub(P.thousands, "", text.rstrip(".,")))
+        return units.read_number(sub(P.thousands, "", text.rstrip(".,")))
     except ValueError as error:
         raise InputError(str(error), hint="write it without a comma or dot for thousands") from error
