@@ -9,7 +9,19 @@ from functools import lru_cache, reduce
 from math import inf
 
 from gpuwise.checks import network_in
-from gpuwise.judge.audit.words import ABILITIES, CHIP, CUES, FIELDS, LEAD, NAMES, UNITS, Token, scan, unit_of
+from gpuwise.judge.audit.words import (
+    ABILITIES,
+    CHIP,
+    CUES,
+    FIELDS,
+    LEAD,
+    NAMES,
+    UNITS,
+    Token,
+    chip_of,
+    scan,
+    unit_of,
+)
 from gpuwise.model.judgement import Number
 
 # A number whose point may separate thousands: "1.792", but not "0.305".
@@ -224,7 +236,7 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
         cell = f"PCIe {stated}"
     if (label.first == "chip" or label.text.lower() == "gpu") and (chip := CHIP.fullmatch(cell)):
         # GV100, which a product is called, too.
-        yield Reading(field="chip", values=(chip[0],), token=whole)
+        yield Reading(field="chip", values=(chip_of(chip[0]),), token=whole)
         return
     # "16 896" is one number with a space for thousands.
     cell = cell.replace(" ", "") if re.fullmatch(r"\d{1,3}(?: \d{3})+", cell.strip()) else cell

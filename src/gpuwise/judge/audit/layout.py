@@ -85,7 +85,7 @@ _CELL_ENDS = re.compile(
     r"(?<=[a-zA-Z)\d\u2013\u2014])(?:(?=[\dA-Z$~ \u2248(\u2013\u2014])(?<![A-Z](?=(?!HBM|GDDR)[A-Z]))|$)"
 )
 _IN_PARENTHESES = re.compile(r"\(([^()]{8,})\)(?::|\sVALUES)?$", re.IGNORECASE)
-_MAKER = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:(?i:nvidia|amd)\s)?")
+_MAKER = re.compile(r"[*\u2020\u2021]?\s*(?:\([^()]{1,40}\)\s*)?(?:(?i:nvidia|amd)\s)?")
 _CORNER = re.compile(r"\W*(?:\w{2,20}\W+){0,2}")
 _BRAND = re.compile(r"(?:(?:NVIDIA|AMD|GeForce|RTX|Tesla|Quadro|Radeon) ){1,2}", re.IGNORECASE)
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")

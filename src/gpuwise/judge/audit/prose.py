@@ -64,7 +64,7 @@ OF_SIZE = frozenset({"memory_bytes", "memory_type"})
 # GPUs before and behind a value that may own it.
 NEIGHBOURS = 8
 # Units of which a value is worth a word that it was not judged.
-WORTH_NOTING = frozenset({"bytes", "bytes/s", "op/s", "w", "hz"})
+WORTH_NOTING = frozenset({"bytes", "bytes/s", "op/s", "w", "hz", "pin"})
 _INSIDE = re.compile(r"\b(?:in|into|on) (?:\w{1,6} )?$")
 _WITH = re.compile(r"\bwith (?:its |only |just |a ){0,2}$", re.I)
 _TENSOR = re.compile(r"tensor[ -]cores?\b[^.;,]*$", re.I)
@@ -186,10 +186,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         # "The unreleased RTX 3070 16 GB": of no product that there is.
         leaked |= CUES["leaked"].search(words) is not None
         denied = (CUES["denied"].match(text.text, end) or CUES["guessed"].search(words)) is not None
-        heads = {head.start for head in sentence.listed.values()}
-        for gpu in (
-            g for g in sentence.gpus if g.start in heads or re.search(r" GB|\dgb|[Г]Б|\d Go", g.text)
-        ):
+        for gpu in sentence.gpus:
             yield from sized(gpu, text.line(start + gpu.start), text.block)
         stated: list[Claim] = []
         for place, token in enumerate(sentence.tokens):
@@ -648,7 +645,11 @@ class _Choice(Sentence):
             return
         if dimension == "count" and self.follows(place, "transistors"):
             yield LISTED, "transistors"
-        if dimension == "bytes/s" and CUES["network"].search(" W ".join(clause)):
+        if dimension in ("bytes/s", "pin") and CUES["network"].search(" W ".join(clause)):
+            return
+        if dimension == "pin" and _OF_MEMORY.search(self.around(token)):
+            # "16 GB of GDDR6 at 18 Gbps"
+            yield LISTED, "memory_transfers_per_s"
             return
         for field in UNSAID:
             if FIELDS[field].dimension == dimension:

@@ -170,6 +170,13 @@ _NAMES = {
     field: re.sub("<<(.*?)>>", lambda part: _PARTS[part[1]], name) for field, name in NAMES["names"].items()
 }
 CHIP = re.compile(_NAMES["chip"])
+
+
+def chip_of(text: str) -> str:
+    """The chip that its cut or its stepping is of: "AD106-350-A1"."""
+    return re.sub(r"(?<=\d{3})-\d{3}.*", "", text)
+
+
 # How numbers begin that say which one: "Fourth-generation".
 _ORDINALS = ("first", "secon", "third", "fourt", "fifth")
 _SLOTS = {"single": 1.0, "dual": 2.0, "double": 2.0, "triple": 3.0}
@@ -256,8 +263,8 @@ RATHER = re.compile(
     re.I,
 )
 # "20 ~35" are two figures, the second of them about.
-_SIZES = re.compile(r"(?! ~\S)\s?(?:(?P<range>-|\u2013|\u2014|to|(?<![A-Za-z])[~\uff5e])|/|or|and|&)\s?")
-_BETWEEN = re.compile(r"(?! ~\S)\s?(?:(?P<range>-|\u2013|\u2014|to|(?<![A-Za-z])[~\uff5e])|/|or|&)\s?\$?")
+_SIZES = re.compile(r"(?! ~$)\s?(?:(?P<range>-|\u2013|\u2014|to|(?<![A-Za-z])[~\uff5e])|/|or|and|&)\s?")
+_BETWEEN = re.compile(r"(?! ~$)\s?(?:(?P<range>-|\u2013|\u2014|to|(?<![A-Za-z])[~\uff5e])|/|or|&)\s?\$?")
 
 
 @lru_cache(maxsize=65536)
@@ -364,6 +371,8 @@ def _name(match: re.Match[str]) -> Token:
         numbers = (Number(value=_SLOTS.get(slot) or float(slot), digits=2),)
     elif field == "memory_type":
         name = text.upper()
+    elif field == "chip":
+        name = chip_of(text)
     elif field == "architecture":
         # "RDNA 3.0" is RDNA 3.
         name = "Ada Lovelace" if text.lower().endswith("lovelace") else text.removesuffix(".0")
