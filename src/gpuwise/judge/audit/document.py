@@ -114,7 +114,7 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     portable = any(CUES["laptop_name"].search(text) for text in texts)
     short = short_names(t for text in texts for t in scan(text) if t.kind == "gpu")
     leaked = any(CUES["leaked_sheet"].search(text[:TITLES]) for text in texts[:BEGINS])
-    scope = Scope(marks=marks, portable=portable, short=short, leaked=leaked, noted=_noted(texts))
+    scope = Scope(marks=marks, portable=portable, short=short, noted=_noted(texts))
     walk = _Walk(blocks, scope)
     every = [*walk.found()]
     if walk.order and len(blocks) <= MOST_TWICE:
@@ -131,7 +131,7 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
         near = at > 0 and dies[at - 1] >= since
         whole = near and found.block < GRID and may_be_of_die(found)
         other = in_full.get(found.gpu, {*found.gpu_ids}).isdisjoint(found.gpu_ids)
-        yield replace(found, sure=False) if whole or other else found
+        yield replace(found, sure=False) if whole or other or leaked else found
 
 
 def _noted(texts: Sequence[str]) -> Mapping[str, Subject]:
@@ -310,18 +310,25 @@ class _Walk:
                 deep = part.item if re.search("[A-Za-z]", part.text) else 0
                 self.heading(PLAIN + deep, part.text, part.line)
                 yield from self.prose([part])
+            elif not joins and CUES["of_relatives"].match(part.text):
+                # "Product family: Instinct MI300 Series": what follows is not of it.
+                recent = self.recent
+                yield from self.prose([part])
+                self.recent = recent
             elif not joins and self.is_title(part):
                 # "gpu: L4" below "gpu_count: 4" is of the same object.
                 count = 1 if part.marked or not CUES["key_of_gpu"].match(part.text) else self.count
                 last = self.headings.get(PLAIN + part.item) if titled else None
                 self.heading(PLAIN + part.item, part.text, part.line)
                 mine = self.headings[PLAIN + part.item]
-                if last and mine and not {*last.gpu_ids} & {*mine.gpu_ids}:
-                    # Names on a line each are the head of columns.
-                    self.headings[PLAIN + part.item] = replace(mine, sure=False)
                 self.count = count
                 # So short a line may still be a sentence: "The T4 supports FP8."
                 yield from self.prose([part])
+                if last and mine and subject_of(part.text) and not {*last.gpu_ids} & {*mine.gpu_ids}:
+                    # Names on a line each are the head of columns: what follows is of either.
+                    names, ids = f"{last.text} / {mine.text}", (*last.gpu_ids, *mine.gpu_ids)
+                    both = replace(mine, text=names, gpu_ids=ids, several=True, sure=False)
+                    self.headings[PLAIN + part.item], self.recent = both, None
             elif not joins and not (
                 isinstance(follows, Line) and re.match(r"[(a-z]|[A-Z]{2}/s", follows.text)
                 and _wraps(part, follows)

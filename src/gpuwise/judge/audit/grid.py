@@ -114,8 +114,6 @@ class Scope:
     """Footnote marks of rates that are sparse; None where a footnote may be about all rates."""
     portable: bool = False
     """Whether the document names GPUs of laptops."""
-    leaked: bool = False
-    """Whether the document begins by saying that its figures are leaked ones."""
     short: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What the document may call its GPUs for short: "1080", "xtx", "pro 6000"."""
     noted: Mapping[str, Subject] = field(default_factory=dict)

@@ -144,7 +144,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     cached = asked == "l2_bytes"
     formats, named_last = list[str](), list[Token]()
     able: str | None = None
-    leaked = text.scope.leaked or title_says("leaked", text.scope.title)
+    leaked = title_says("leaked", text.scope.title)
     # The GPUs named so far: where these are one of each maker, "AMD" and "the GeForce" stand for them.
     rivals = {one.gpu_ids: one for one in (*text.scope.pair, about) if one and not one.several}
     for start, end in _sentences(text.text):
@@ -167,7 +167,9 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             )
             about = replace(about, sure=not not_it)
         about = _chip_led(words, about) or about
-        sentence = _Choice(words, about, topic, text.scope, tuple(rivals.values()))
+        # "With Blackwell, NVIDIA stays below 600 W": of no single card that was spoken of.
+        family = all(t.kind != "gpu" for t in scan(words)) and CUES["of_family"].search(words)
+        sentence = _Choice(words, None if family else about, topic, text.scope, tuple(rivals.values()))
         sentence.asked, sentence.counting, sentence.speed = asked, counting, speed
         sentence.formats_said = formats = sentence.formats_named or formats
         sentence.named_last = named_last = sentence.gpus or named_last
@@ -246,7 +248,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             second = Token(kind="gpu", start=len(said), end=end, text=other.text, gpu_ids=ids)
             for claim in comparisons(f"{said}X", [speaks, second], line, text.block):
                 yield replace(claim, stated=match[0])
-        about = sentence.subject_after()
+        about = about if family else sentence.subject_after()
         about = grid.of_maker(words, about) if about is not None and sentence.gpus else about
     if about is not None:
         yield about
