@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -273,6 +273,9 @@ class _Walk:
         parents = {above.line for above, below in pairwise(run) if 0 < above.item < below.item}
         above = ""
         parts = list(layout.parts(run, self.scope))
+        widths = Counter[int]()
+        for line in run:
+            widths[line.paragraph] = max(widths[line.paragraph], len(line.text))
         for part, follows in zip_longest(parts, parts[1:]):
             titled, labelled = above == self.scope.title, CUES["product_label"].fullmatch(above) is not None
             above = part.text if isinstance(part, Line) else ""
@@ -284,7 +287,8 @@ class _Walk:
             row = isinstance(part, Line) and _WIDE.search(part.text) is not None
             if row and isinstance(part, Line) and _WIDE.search(part.text[part.text.find("  ") + 2 :]):
                 part = replace(part, text=_as_list(_WIDE.split(part.text)))
-            joins = isinstance(part, Line) and bool(paragraph) and not row and _wraps(paragraph[-1], part)
+            joins = isinstance(part, Line) and bool(paragraph) and not row
+            joins = joins and _wraps(paragraph[-1], part, widths[part.paragraph])
             if isinstance(part, Line) and (note := _NOTE.match(part.text)) and note[1] in self.scope.noted:
                 # A footnote is about the GPU that has its mark, and what follows is not.
                 yield from self.prose(paragraph)
@@ -331,7 +335,7 @@ class _Walk:
                     self.headings[PLAIN + part.item], self.recent = both, None
             elif not joins and not (
                 isinstance(follows, Line) and re.match(r"[(a-z]|[A-Z]{2}/s", follows.text)
-                and _wraps(part, follows)
+                and _wraps(part, follows, widths[part.paragraph])
             ) and (pairs := [*_pairs(part.text)] or self.headed(part)):  # fmt: skip
                 yield from self.pairs(part, pairs)
             else:
@@ -502,8 +506,12 @@ class _Walk:
                     yield replace(claim, context=context if claim.field in IN_CONTEXT else ())
 
 
-def _wraps(line: Line, follows: Line) -> bool:
-    """Whether a line of a paragraph goes on in the next one."""
+def _wraps(line: Line, follows: Line, width: int) -> bool:
+    """Whether a line of a paragraph, whose longest has so many characters, goes on in the next one. A line
+    with room for the first word of a next one that begins like a sentence ended there."""
+    word = follows.text.partition(" ")[0]
+    if word[:1].isupper() and len(line.text) + 1 + len(word) <= width:
+        return False
     first, *others = scan(follows.text) or (None,)
     # A row of a GPU and several values of it is one of its own.
     row = first is not None and first.kind == "gpu" and first.start == 0 and (
