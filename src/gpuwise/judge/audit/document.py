@@ -263,6 +263,10 @@ class _Walk:
         table.scope = scope
         yield from table.claims(self.tables)
         self.scope = replace(self.scope, head=table.header)
+        if len(two := tuple(table.columns.values())) == 2 and self.about is None:
+            # "Both have 24 GB" below a table of two.
+            names, ids = (" / ".join(one.text for one in two), [i for one in two for i in one.gpu_ids])
+            self.recent = Subject(names, (*ids,), several=True, sure=False, two=two)
         self.order = table.order or self.order
         for line, text in table.lists():
             yield from self.prose([Line(line, text, 1, 0)])
