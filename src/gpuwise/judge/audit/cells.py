@@ -259,7 +259,9 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
             continue
         if token.kind == "name" and token.field not in ("sparse", "dense", "none"):
             # Names belong under their label: HBM3 under "Memory", Hopper under "Architecture".
-            if label.first and label.first in (token.field, *_UNDER.get(token.field, ())):
+            # "4th Gen Tensor Cores" says itself what it is.
+            whole_name = token.field.endswith("core_generation") and "ores" in cell[token.end :]
+            if label.first and (whole_name or label.first in (token.field, *_UNDER.get(token.field, ()))):
                 yield Reading(
                     field=token.field, values=token.numbers or (token.name,), token=token, either=open_
                 )
