@@ -404,7 +404,11 @@ def _row(line: Line, columns: Sequence[str]) -> tuple[Cell, ...] | None:
         # The size that tells variants apart stands in the column for it.
         name = tokens[0].start + sold.start()
         behind = tuple(replace(t, start=t.start + name, end=t.end + name) for t in scan(text[name:]))
-    values = [t for t in behind if t.kind in ("value", "name") and t.dimension != "other"]
+    # "Ampere (2020)" dates what stands before it.
+    values = [
+        t for t in behind if t.kind in ("value", "name") and t.dimension != "other"
+        and not (t.dimension == "bare" and text[t.start - 1] + text[t.end : t.end + 1] == "()")
+    ]  # fmt: skip
     if not values or any(t.kind == "gpu" for t in behind):
         # "A10 has 24 GB vs the T4's 16 GB" is a sentence.
         return None
