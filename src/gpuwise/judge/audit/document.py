@@ -588,10 +588,12 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
     starts: list[tuple[int, int]] = []
     for place, token in enumerate(tokens):
         behind = starts[-1][1] if starts else 0
-        if token.kind != "field" or not token.field or token.start < behind:
+        lead = text[behind : token.start]
+        # "Orin (Ampere architecture, 2022): ..." labels nothing.
+        enclosed = any(t.kind == "gpu" for t in tokens[:place]) and lead.count("(") > lead.count(")")
+        if token.kind != "field" or not token.field or token.start < behind or enclosed:
             continue
         after = CUES["labelled"].match(text, token.end)
-        lead = text[behind : token.start]
         first = (
             not starts and not any(t.kind == "value" for t in tokens[:place])
             and len(re.sub(r"\W", "", lead)) <= SHORT

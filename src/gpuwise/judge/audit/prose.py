@@ -533,7 +533,10 @@ class _Choice(Sentence):
             # "$1.99 on demand", "Spot prices: $1.20 for the T4, $2.50 for ..."
             of_it = self.text[: self.values[0].start] + re.split(r"[,;]|\.(?!\d)|\b(?:but|and)\b", before)[-1]
             of_it += re.split(r"[,;.]", self.text[token.end :], maxsplit=1)[0]
-            hourly = self.hourly or CUES["hourly"].search(of_it) is not None
+            # "$2.80/hr for the A100 and $3.37 for the H100"
+            last = next((t for t in reversed(self.tokens[:place]) if t.dimension == "usd"), token)
+            listed = last.hourly and CUES["listed_price"].fullmatch(self.nameless(last.end, token.start))
+            hourly = bool(self.hourly or listed or CUES["hourly"].search(of_it))
             hourly = hourly and token.numbers[0].value < DEAREST_HOUR
             other = any(CUES[cue].search(after[:10]) for cue in ("ratio", "longer"))
             if token.hourly or (hourly and not other):
