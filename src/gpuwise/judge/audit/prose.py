@@ -188,7 +188,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         # "The unreleased RTX 3070 16 GB": of no product that there is.
         leaked |= CUES["leaked"].search(words) is not None
         denied = (CUES["denied"].match(text.text, end) or CUES["guessed"].search(words)) is not None
-        for gpu in sentence.gpus:
+        heads = {head.start for head in sentence.listed.values()}
+        for gpu in (g for g in sentence.gpus if g.start in heads or _states_size(g.text)):
             yield from sized(gpu, text.line(start + gpu.start), text.block)
         stated: list[Claim] = []
         for place, token in enumerate(sentence.tokens):
@@ -268,6 +269,16 @@ def _chip_led(text: str, about: Subject | None) -> Subject | None:
     if about is not None and set(about.gpu_ids) <= {*ids} and not about.several:
         return replace(about, text=f"{chip.name} / {about.text}", die=True)
     return Subject(chip.name, ids, die=True)
+
+
+@lru_cache(maxsize=1024)
+def _states_size(name: str) -> bool:
+    """Whether the size in a name states something: "RTX 3090 24GB" and "A100 80 GB", not that which tells
+    variants apart, "A100 80GB"."""
+    if re.search(r" GB|\dgb|\(|[Г]Б|\d Go", name) or not (sold := CUES["sold"].search(name)):
+        return True
+    ids = [i for gpu in scan(name[: sold.start()]) for i in gpu.gpu_ids]
+    return len({catalog.get(i).number("memory_bytes") for i in ids}) == 1
 
 
 def sized(gpu: Token, line: int, block: int) -> Iterator[Claim]:
