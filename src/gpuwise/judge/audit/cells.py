@@ -58,6 +58,7 @@ FASTEST_SLOT = 128e9
 _UNDER = {
     "memory_bytes": ("memory_type", "memory_bus_bits"),
     "memory_bytes_per_s": ("memory_bytes", "memory_type", "memory_bus_bits"),
+    "memory_transfers_per_s": ("memory_bytes", "memory_type", "memory_bus_bits"),
     # A bus of so many bits is the memory's, whatever its word means elsewhere.
     "memory_bus_bits": ("memory_bytes", "memory_type", "memory_bytes_per_s", "pcie_generation"),
     "process_nm": ("architecture", "chip"),

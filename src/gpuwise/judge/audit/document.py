@@ -308,8 +308,10 @@ class _Walk:
                 paragraph = []
             if isinstance(part, grid.Grid):
                 yield from self.table(part)
-            elif not joins and (made := CUES["is_gpu"].fullmatch(part.text)) and not prose.gpus_of(part.text):
-                # "gpu: A16" begins an object, "gpu: AD102" does not.
+            elif not joins and (made := CUES["is_gpu"].fullmatch(part.text)) and (
+                all(t.kind not in ("gpu", "name") for t in scan(part.text))
+            ):  # fmt: skip
+                # "gpu: A16" begins an object, "gpu: AD102" and "GPU: Ada AD102" do not.
                 self.headings, self.recent, self.count = {PLAIN + 1: subject_of(made[1])}, None, 1
             elif not joins and (name := _of_another(part.text)):
                 self.headings, self.recent = {PLAIN + 1: Subject(name, ())}, None
