@@ -291,8 +291,9 @@ class _Walk:
             row = isinstance(part, Line) and _WIDE.search(part.text) is not None
             if row and isinstance(part, Line) and _WIDE.search(part.text[part.text.find("  ") + 2 :]):
                 part = replace(part, text=_as_list(_WIDE.split(part.text)))
-            joins = isinstance(part, Line) and bool(paragraph) and not row
-            joins = joins and _wraps(paragraph[-1], part, widths[part.paragraph])
+            joins = isinstance(part, Line) and bool(paragraph) and not row and (
+                _wraps(paragraph[-1], part, widths[part.paragraph])
+            )  # fmt: skip
             if isinstance(part, Line) and (note := _NOTE.match(part.text)) and note[1] in self.scope.noted:
                 # A footnote is about the GPU that has its mark, and what follows is not.
                 yield from self.prose(paragraph)

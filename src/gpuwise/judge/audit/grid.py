@@ -337,8 +337,8 @@ class Grid:
 
     def __post_init__(self) -> None:
         self.rows = _straight(_stacked(self.rows))
-        names = [name_of(cell.text) is not None for cell in self.rows[0]] if self.rows else []
-        headed = names in ([True, False, True], [True, False, False], [False, False, True])
+        heads_named = [name_of(cell.text) is not None for cell in self.rows[0]] if self.rows else []
+        headed = heads_named in ([True, False, True], [True, False, False], [False, False, True])
         if (headed or len(self.scope.pair) == 2) and all(len(row) == 3 for row in self.rows):
             told = (
                 [any(t.kind in ("value", "name") for t in scan(c.text)) for c in row] for row in self.rows
