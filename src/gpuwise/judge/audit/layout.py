@@ -49,7 +49,10 @@ MOST_CELL = 14
 # Cells of such a row that the catalog does not confirm.
 MOST_ODD = 2
 
-_MODEL = r"(?:NVIDIA|AMD|GeForce|Radeon|RTX|GTX|MI\d{3}|G?[ABHLTV]\d{2,3}S?(?!\d)|[LT]4(?!\d)|GB\d{3})"
+_MODEL = (
+    r"(?:NVIDIA|AMD|GeForce|Radeon|Quadro|Tesla|Titan|Arc [AB]|RTX|GTX|RX \d|MI\d{3}"
+    r"|G?[ABHLTV]\d{2,3}S?(?!\d)|[LT]4(?!\d)|GB\d{3})"
+)
 _MAKERS = r"(?:EVGA|ASUS|MSI|ZOTAC|PNY|XFX|Gigabyte|Sapphire|PowerColor|Palit|Gainward|Inno3D|KFA2|ASRock)\b"
 _GLUED = re.compile(rf"[A-Za-z0-9)](?<!G){_MODEL}|\d{_MAKERS}")
 _GLUE = re.compile(
@@ -79,10 +82,11 @@ _HEADS = re.compile(
     r"(?:(?<=[a-z)\]$%\u3040-\u9fff])|(?<=GPU)|(?<=RAM)|(?<=BW)|(?<=OPS)|(?<=TDP)|(?<=TGP)|(?<=[FN][PT]\d)|(?<=[FT][PF]\d\d)|(?<=F16)|(?<=HBM))(?=[A-Z])(?<!NV)"
 )
 # Where the name of such a row may end.
-_NAME_ENDS = re.compile(r"(?<=[A-Za-z)\d])(?=\d)")
+_OF_CELL = r"HBM|L?P?G?DDR|Ampere|Ada|Turing|Volta|Pascal|Maxwell|Kepler|Hopper|Blackwell|[RC]DNA|Xe"
+_NAME_ENDS = re.compile(rf"(?<=[A-Za-z)\d])(?=[\d$]|{_OF_CELL})")
 # Where a cell of it may end: not inside of a word, a decimal or a unit, nor behind a gap; a dash is one.
 _CELL_ENDS = re.compile(
-    r"(?<=[a-zA-Z)\d\u2013\u2014])(?:(?=[\dA-Z$~ \u2248(\u2013\u2014])(?<![A-Z](?=(?!HBM|GDDR)[A-Z]))|$)"
+    rf"(?<=[a-zA-Z)\d\u2013\u2014])(?:(?=[\dA-Z$~ \u2248(\u2013\u2014])(?<![A-Z](?=(?!{_OF_CELL})[A-Z]))|$)"
 )
 _IN_PARENTHESES = re.compile(r"\(([^()]{8,})\)(?::|\sVALUES)?$", re.IGNORECASE)
 _MAKER = re.compile(r"[*\u2020\u2021]?\s*(?:\([^()]{1,40}\)\s*)?(?:(?i:nvidia|amd)\s)?")
@@ -746,13 +750,20 @@ def _under_one_word(lines: Sequence[Line], start: int, scope: Scope) -> Found:
 def _parted_row(text: str, labels: Sequence[Label]) -> tuple[str, ...]:
     """The name of a GPU and a cell for each label, as the catalog confirms most of them; "" is an empty cell.
     None at all where two ways are as good, or the catalog confirms less than half of the cells."""
-    # The longest name of a GPU with which it begins and that a cell may follow.
-    names = [match.start() for match in _NAME_ENDS.finditer(text, 1, SHORT)] if len(text) <= ROW else []
-    whole = (end for end in reversed(names) if kind(text[:end]) == "G" and scan(text[:end])[-1].end == end)
-    name = next(whole, 0)
+    # Each name of a GPU with which it begins and that a cell may follow.
+    ends = [match.start() for match in _NAME_ENDS.finditer(text, 1, SHORT)] if len(text) <= ROW else []
+    names = [end for end in ends if kind(text[:end]) == "G" and scan(text[:end])[-1].end == end]
+    ways = [(known, cells) for end in names[-LEAST:] for known, cells in _parted_cells(text, end, labels)]
+    most = max((known for known, _ in ways), default=0)
+    best = [cells for known, cells in ways if known == most]
+    return best[0] if len(best) == 1 and 2 * most >= len(labels) else ()
+
+
+def _parted_cells(text: str, name: int, labels: Sequence[Label]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """The cells behind a name, with how many the catalog confirms; none where two ways are as good."""
     owner = subject_of(text[:name])
     if owner is None:
-        return ()
+        return
     rest = _ASIDE.sub(" ", text[name:])
     ends = sorted({*(match.start() for match in _CELL_ENDS.finditer(rest)), len(rest)})
     typed = any(label.first == "memory_type" for label in labels)
@@ -767,7 +778,9 @@ def _parted_row(text: str, labels: Sequence[Label]) -> tuple[str, ...]:
         for end in (at, *(end for end in ends if at < end <= at + MOST_CELL)):
             cell = rest[at:end].strip(" ~\u2248")
             cell = "" if cell in ("\u2013", "\u2014") else cell
-            read, known = _reads(labels[column], cell, owner) if cell else (False, False)
+            # Nothing begins like "005 nm".
+            stated = cell and not re.match(r"0\d", cell)
+            read, known = _reads(labels[column], cell, owner) if stated else (False, False)
             # Memory alone stands with its type in one cell, where no column is for it.
             read &= labels[column].first == of_type or not re.search("HBM|GDDR", cell)
             known &= read
@@ -782,7 +795,8 @@ def _parted_row(text: str, labels: Sequence[Label]) -> tuple[str, ...]:
         return top, found[top][0][0] if found else (), sum(ways for _, ways in found[top])
 
     (known, _), cells, ways = best(0, 0, True, 0)
-    return (text[:name], *cells) if ways == 1 and 2 * known >= len(labels) else ()
+    if ways == 1:
+        yield known, (text[:name], *cells)
 
 
 def _shape(text: str) -> tuple[tuple[str, str], ...]:
