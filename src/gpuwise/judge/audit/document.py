@@ -263,7 +263,9 @@ class _Walk:
         table.scope = scope
         yield from table.claims(self.tables)
         self.scope = replace(self.scope, head=table.header)
-        if len(two := tuple(table.columns.values())) == 2 and self.about is None:
+        if len(two := tuple(table.columns.values())) == 1:
+            self.recent = replace(two[0], sure=False)
+        elif len(two) == 2 and self.about is None:
             # "Both have 24 GB" below a table of two.
             names, ids = (" / ".join(one.text for one in two), [i for one in two for i in one.gpu_ids])
             self.recent = Subject(names, (*ids,), several=True, sure=False, two=two)
@@ -281,7 +283,8 @@ class _Walk:
         for line in run:
             widths[line.paragraph] = max(widths[line.paragraph], len(line.text))
         for part, follows in zip_longest(parts, parts[1:]):
-            titled, labelled = above == self.scope.title, CUES["product_label"].fullmatch(above) is not None
+            titled = above == self.scope.title and subject_of(above) is not None
+            labelled = CUES["product_label"].fullmatch(above) is not None
             above = part.text if isinstance(part, Line) else ""
             if labelled and CUES["product_name"].fullmatch(above) and not scan(above):
                 # "GPU" above a name outside the catalog: the lines that follow describe that product.

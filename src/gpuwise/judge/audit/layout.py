@@ -79,7 +79,7 @@ _SEPARATORS = (",", " / ", ";")
 _SEPARATOR = re.compile(r",| / |;")
 # Where the labels of a header that lost its gaps end.
 _HEADS = re.compile(
-    r"(?:(?<=[a-z)\]$%\u3040-\u9fff])|(?<=GPU)|(?<=RAM)|(?<=BW)|(?<=OPS)|(?<=TDP)|(?<=TGP)|(?<=[FN][PT]\d)|(?<=[FT][PF]\d\d)|(?<=F16)|(?<=HBM))(?=[A-Z])(?<!NV)"
+    r"(?:(?<=[a-z)\]$%\u3040-\u9fff])|(?<=GPU)|(?<=RAM)|(?<=BW)|(?<=OPS)|(?<=TDP)|(?<=TGP)|(?<=TBP)|(?<=MSRP)|(?<=[FN][PT]\d)|(?<=[FT][PF]\d\d)|(?<=F16)|(?<=HBM))(?=[A-Z])(?<!NV)"
 )
 # Where the name of such a row may end.
 _OF_CELL = r"HBM|L?P?G?DDR|Ampere|Ada|Turing|Volta|Pascal|Maxwell|Kepler|Hopper|Blackwell|[RC]DNA|Xe"
@@ -92,6 +92,8 @@ _IN_PARENTHESES = re.compile(r"\(([^()]{8,})\)(?::|\sVALUES)?$", re.IGNORECASE)
 _MAKER = re.compile(r"[*\u2020\u2021]?\s*(?:\([^()]{1,40}\)\s*)?(?:(?i:nvidia|amd)\s)?")
 _CORNER = re.compile(r"\W*(?:\w{2,20}\W+){0,2}")
 _BRAND = re.compile(r"(?:(?:NVIDIA|AMD|GeForce|RTX|Tesla|Quadro|Radeon) ){1,2}", re.IGNORECASE)
+# A cell without a value among those of a line.
+_EMPTY = re.compile(r"(?<=\s)(?:[-\u2013?]|n/a)(?=\s|$)", re.IGNORECASE)
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 
 # So many letters may stand between a label and a bare number of a table without ends: " (3rd gen.) ".
@@ -121,7 +123,8 @@ def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
     # A mark of a question, and what is shown to who asks, stand between a label and its value.
     lines = [
         line for before, line in pairwise((Line(0, "", 0, 0), *lines))
-        if line.text != "?" and not (before.text == "?" and len(line.text) > SHORT)
+        if not (line.text == "?" and kind(before.text) == "F")
+        and not (before.text == "?" and len(line.text) > SHORT)
     ]  # fmt: skip
     lines = _unnumbered(lines)
     at = 0
@@ -408,10 +411,14 @@ def _row(line: Line, columns: Sequence[str]) -> tuple[Cell, ...] | None:
         # The size that tells variants apart stands in the column for it.
         name = tokens[0].start + sold.start()
         behind = tuple(replace(t, start=t.start + name, end=t.end + name) for t in scan(text[name:]))
-    # "Ampere (2020)" dates what stands before it.
+    # "Ampere (2020)" dates what stands before it, and "DLSS 3", "HDMI 2.1" are names.
+    ends = {t.end for t in tokens}
     values = [
         t for t in behind if t.kind in ("value", "name") and t.dimension != "other"
-        and not (t.dimension == "bare" and text[t.start - 1] + text[t.end : t.end + 1] == "()")
+        and not (t.dimension == "bare" and (
+            text[t.start - 1] + text[t.end : t.end + 1] == "()"
+            or (t.start - 1 not in ends and text[t.start - 2 : t.start - 1].isalpha())
+        ))
     ]  # fmt: skip
     if not values or any(t.kind == "gpu" for t in behind):
         # "A10 has 24 GB vs the T4's 16 GB" is a sentence.
@@ -554,7 +561,7 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     """A field and as many values as there are GPUs; None for a line that is something else."""
     # Where numbers lost the gaps between them, a comma for thousands and a year still tell their ends.
     text = _NUMBERS.sub(lambda m: " ".join(["", *_NUMBER.findall(m[0])]), line.text)
-    tokens = scan(text) if len(text) <= ROW and not text.endswith(".") else ()
+    tokens = _with_empty(text) if len(text) <= ROW and not text.endswith(".") else ()
     kinds, marks = ("value", "name"), ("dense", "sparse")
     # "Street price (Feb 2026)" states no date, "Transistors (10 billion)" no count.
     tokens = tuple(t for t in tokens if text[: t.start][-1:] != "(" or t.measures not in ("", "count"))
@@ -685,7 +692,7 @@ def _in_one_line(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     while end < len(lines) and end - start < MOST_LINES and not lines[end].text.rstrip().endswith((".", ":")):
         end += 1
     text, place = _run_together(lines[start:end])
-    tokens = [t for t in scan(text) if t.start >= gpus[-1].end]
+    tokens = [t for t in _with_empty(text) if t.start >= gpus[-1].end]
     rows: Rows = []
     at, last = 0, gpus[-1].end
     while at < len(tokens):
@@ -790,6 +797,8 @@ def _parted_cells(text: str, name: int, labels: Sequence[Label]) -> Iterator[tup
             apart = known or not rest[end - 1 : end + 1].isdigit() if cell else knew
             (more, length), cells, ways = best(end, column + 1, apart, odd + (bool(cell) and not known))
             if ways:
+                # Other words may end the row, "used ~$2k", but a figure among them is none of its column's.
+                cell = cell if read or "$" in cell else ""
                 found[more + known, length + read * len(cell)].append(((cell, *cells), ways))
         top = max(found, default=(0, 0))
         return top, found[top][0][0] if found else (), sum(ways for _, ways in found[top])
@@ -833,14 +842,26 @@ def _leading(text: str) -> list[Token]:
 
 def _alike(tokens: Sequence[Token], at: int, count: int) -> list[Token]:
     """As many values of one kind as there are GPUs, from a token on, nothing but their own words between."""
-    first = tokens[at]
-    cells = [] if first.kind == "field" else [first]
-    for before, token in pairwise(tokens[at:] if cells else ()):
-        if len(cells) == count or token.kind in ("field", "gpu") or token.start - before.end > NEAR:
+    cells = list[Token]()
+    shape, end = None, tokens[at].start
+    for token in tokens[at:]:
+        if len(cells) == count or token.kind in ("field", "gpu") or token.start - end > NEAR:
             break
-        if (token.kind, token.dimension, token.field) == (first.kind, first.dimension, first.field):
+        mine = (token.kind, token.dimension, token.field)
+        if token.field == "none" or shape in (None, mine):
+            shape = shape if token.field == "none" else mine
             cells.append(token)
-    return cells if len(cells) == count else []
+        end = token.end
+    return cells if len(cells) == count and shape else []
+
+
+def _with_empty(text: str) -> tuple[Token, ...]:
+    """The typed words of a line with its lone dashes, each a cell that has no value."""
+    found = list(scan(text))
+    for mark in _EMPTY.finditer(text):
+        if all(t.end <= mark.start() or mark.end() <= t.start for t in found):
+            found.append(Token(kind="name", start=mark.start(), end=mark.end(), text=mark[0], field="none"))
+    return tuple(sorted(found, key=lambda t: t.start))
 
 
 @lru_cache(maxsize=4096)
@@ -892,8 +913,10 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         after = at + 1
         while after < len(lines) and after - at <= fields + 1 and kind(lines[after].text) != "G":
             after += 1
-        # A list ends with its last row.
+        # A list ends with its last row, and its paragraph with it.
         end = at + fields + 1
+        if after > end and lines[end].paragraph != lines[end - 1].paragraph:
+            after = end
         # A row with an empty cell is a line short: nobody knows which one.
         if after == end:
             rows.append(_cells(lines[at:after]))

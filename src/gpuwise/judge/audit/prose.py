@@ -742,7 +742,8 @@ class _Choice(Sentence):
         if field not in ("memory_bytes", "memory_bytes_per_s", "power_w"):
             return UNSAID[field]
         first = not self.text[: self.tokens[0].start].strip()
-        below = field == "memory_bytes" and not self.gpus and (
+        sizable = token.numbers[0].value >= SMALLEST["bytes"]
+        below = field == "memory_bytes" and sizable and not self.gpus and (
             (self.tokens[0] is token and (len(self.values) > 2 or first))
             or (first and place > 0
                 and CUES["listing"].fullmatch(self.text, self.tokens[place - 1].end, token.start) is not None)

@@ -297,7 +297,7 @@ def scan(text: str) -> tuple[Token, ...]:
             more = twice
         at, ids = (more.end(), ()) if more else (gpu.end, gpu.gpu_ids)
         if ids and (short := CUES["super"].match(text, at)) is not None and (
-            named := catalog.mentions(f"{gpu.text} SUPER")
+            named := catalog.mentions(f"{gpu.text} {short['suffix'] or 'SUPER'}")
         ) and named[0].gpu_ids != ids:  # fmt: skip
             at, ids = short.end(), named[0].gpu_ids
         intel = cue_before("of_intel", text, gpu.start) and gpu.text[0] == "A"
