@@ -462,12 +462,15 @@ def _aligned(values: Sequence[Token], columns: Sequence[str]) -> list[tuple[int,
 
 
 def _fit(value: Token, field: str) -> float:
-    """How well a value belongs to a field: surely, as a number without a unit, or as a word for none."""
+    """How well a value belongs to a field: surely, as a word for none, or as a number without a unit."""
+    if value.field == "none":
+        return 1.4
     if not field:
-        return 0.0
+        # Some column of a thing that no GPU has: "Game Clock".
+        return 0.3
     dimension = FIELDS[field].dimension
     if value.kind == "name":
-        return 1.5 if value.field == field else 0.5 if value.field == "none" else 0.0
+        return 1.5 if value.field == field else 0.0
     if value.dimension == "bare":
         return 0.9 if dimension not in ("text", "none") else 0.0
     return 1.5 if value.measures == dimension or (field == "price" and value.dimension == "usd") else 0.0
