@@ -120,13 +120,7 @@ Found = tuple[Rows, int, bool] | None
 
 def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
     """The lines, with those that are rows of a table replaced by it."""
-    # A mark of a question, and what is shown to who asks, stand between a label and its value.
-    lines = [
-        line for before, line in pairwise((Line(0, "", 0, 0), *lines))
-        if not (line.text == "?" and kind(before.text) == "F")
-        and not (before.text == "?" and len(line.text) > SHORT)
-    ]  # fmt: skip
-    lines = _unnumbered(lines)
+    lines = _unnumbered(_without_questions(lines))
     at = 0
     while at < len(lines):
         found = next((one for reader in READERS if (one := reader(lines, at, scope)) is not None), None)
@@ -140,6 +134,18 @@ def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
             table = Grid(tuple(rows), scope, certain)
             scope = replace(scope, head=table.header)
             yield table
+
+
+def _without_questions(lines: Sequence[Line]) -> Sequence[Line]:
+    """The lines without the marks of a question, and what is shown to who asks, between labels and their
+    values; where few labels have one it is a cell without a value."""
+    behind = [line.text for before, line in pairwise(lines) if kind(before.text) == "F"]
+    marks = 2 * behind.count("?") >= len(behind)
+    told = {n for n, (a, b) in enumerate(pairwise(lines)) if a.text == "?" and len(b.text) > SHORT}
+    return [
+        line for n, line in enumerate(lines)
+        if n - 1 not in told and n not in told and not (marks and line.text == "?")
+    ]  # fmt: skip
 
 
 def _unnumbered(lines: Sequence[Line]) -> Sequence[Line]:
