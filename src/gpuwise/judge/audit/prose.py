@@ -540,6 +540,9 @@ class _Choice(Sentence):
         """The fields that a value may be of, each with its cost."""
         token, dimension = self.tokens[place], self.tokens[place].measures
         before, after = self.text[: token.start], self.text[token.end :][:LEAD]
+        if dimension == "usd" and CUES["differs"].match(after):
+            # "$120 lower than": of no card.
+            return
         if dimension == "usd":
             # "$1.99 on demand", "Spot prices: $1.20 for the T4, $2.50 for ..."
             of_it = self.text[: self.values[0].start] + re.split(r"[,;]|\.(?!\d)|\b(?:but|and)\b", before)[-1]
