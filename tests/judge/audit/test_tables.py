@@ -894,3 +894,10 @@ def test_both_gpus_of_a_table() -> None:
     text = "| Spec | RTX 3090 | RTX 4090 |\n|---|---|---|\n| TDP | 350 W | 450 W |\n\nBoth GPUs have 24GB."
     found = [f for f in audit.audit_text(text).findings if f.stated == "24GB"]
     assert [(f.gpu, f.verdict) for f in found] == [("RTX 3090 / RTX 4090", "agrees")]
+
+
+def test_values_of_a_table_that_are_not_read_are_said() -> None:
+    rows = "| RTX 4080 | 16 GB | 2300 MHz |\n| RX 7900 XTX | 24 GB | 2124 MHz |"
+    head = "| {} | VRAM | Game clock |\n|---|---|---|\n"
+    assert [one.text for one in audit.audit_text(head.format("GPU") + rows).unjudged] == ["2300 MHz", "2124 MHz"]
+    assert not audit.audit_text("| Model | Size |\n|---|---|\n| Llama | 40 GB |").unjudged

@@ -261,7 +261,7 @@ class _Walk:
         late = (scope.title, scope.above, scope.about) != (first.title, first.above, first.about)
         table = grid.Grid(table.rows, scope, table.trusted) if late else table
         table.scope = scope
-        yield from table.claims(self.tables)
+        found: list[Claim | Left] = [*table.claims(self.tables)]
         self.scope = replace(self.scope, head=table.header)
         if len(two := tuple(table.columns.values())) == 1:
             self.recent = replace(two[0], sure=False)
@@ -270,8 +270,18 @@ class _Walk:
             names, ids = (" / ".join(one.text for one in two), [i for one in two for i in one.gpu_ids])
             self.recent = Subject(names, (*ids,), several=True, sure=False, two=two)
         self.order = table.order or self.order
-        for line, text in table.lists():
-            yield from self.prose([Line(line, text, 1, 0)])
+        lists = [*table.lists()]
+        for line, text in lists:
+            found += self.prose([Line(line, text, 1, 0)])
+        yield from found
+        # What a table of GPUs states besides is said to be left.
+        read = {(one.line, one.stated) for one in found if isinstance(one, Claim)}
+        cells = [cell for row in table.rows for cell in row] if read else []
+        for cell in cells:
+            listed = any(line == cell.line and text.endswith(cell.text) for line, text in lists)
+            for token in scan(cell.text) if not listed and len(cell.text) <= grid.LONGEST else ():
+                if token.dimension in prose.WORTH_NOTING and (cell.line, token.text) not in read:
+                    yield Left(cell.line, token.text)
 
     def lines(self, run: Sequence[Line]) -> Iterator[Claim | Left]:
         paragraph: list[Line] = []
