@@ -899,5 +899,8 @@ def test_both_gpus_of_a_table() -> None:
 def test_values_of_a_table_that_are_not_read_are_said() -> None:
     rows = "| RTX 4080 | 16 GB | 2300 MHz |\n| RX 7900 XTX | 24 GB | 2124 MHz |"
     head = "| {} | VRAM | Game clock |\n|---|---|---|\n"
-    assert [one.text for one in audit.audit_text(head.format("GPU") + rows).unjudged] == ["2300 MHz", "2124 MHz"]
+    assert [one.text for one in audit.audit_text(head.format("GPU") + rows).unjudged] == [
+        "2300 MHz",
+        "2124 MHz",
+    ]
     assert not audit.audit_text("| Model | Size |\n|---|---|\n| Llama | 40 GB |").unjudged
