@@ -713,3 +713,59 @@ def test_whose_figure_it_is_and_of_which_field(text: str, said: str) -> None:
     wanted = said.split("; ") if said else []
     assert all(any(one.endswith(want) or want in one for one in read) for want in wanted), read
     assert sum(one.endswith("!") for one in read) == said.count("!"), read
+
+
+READ = [
+    # A size that tells no variants of a name apart, beside it or in brackets; one that does says nothing.
+    ("The RTX 5090 (32GB) is fast.", "memory_bytes", {"32GB": "agrees"}),
+    ("An RTX 3090 24GB is old.", "memory_bytes", {"24GB": "agrees"}),
+    ("The A100 40GB is old.", "memory_bytes", {}),
+    ("The RTX 4080 comes with a total of 18 GB of GDDR6X.", "memory_bytes", {"18 GB": "contradicts"}),
+    ("A workstation with an RTX 4090 has a total of 64 GB.", "memory_bytes", {}),
+    # Data rates of a memory, and of a port.
+    ("The RTX 4080 has 16 GB of GDDR6X at 22.4 Gbps.", "memory_transfers_per_s", {"22.4 Gbps": "agrees"}),
+    ("The RTX 4080 has 16 GB of GDDR6X at 26 Gbps.", "memory_transfers_per_s", {"26 Gbps": "contradicts"}),
+    ("The RTX 4080 has DisplayPort with 32 Gbps.", "memory_transfers_per_s", {}),
+    # Formats in other words are no bus.
+    ("The MI325X makes 1.3 PFLOPS for 16-bit floating point (FP16).", "peak:fp16", {"1.3 PFLOPS": "agrees"}),
+    ("The MI325X makes 1.3 PFLOPS for 16-bit floating point (FP16).", "memory_bus_bits", {}),
+    # What a plug gives, what was used in games.
+    ("The RTX A6000 has an EPS plug. It can supply up to 336 W.", "power_w", {"336 W": "cannot tell"}),
+    ("NVIDIA RTX 4060\nPower draw while gaming: 95 W", "power_w", {}),
+    # An architecture is not the GPU that the text spoke of.
+    ("The B200 is new. With Blackwell, NVIDIA stays below 450 W.", "power_w", {}),
+    ("The H100 is new. It is a Hopper GPU with 90 GB of memory.", "memory_bytes", {"90 GB": "contradicts"}),
+    # Of another product, or of none.
+    ("MI325X\n\nProduct family: Instinct MI300 Series\nTDP: 900 W", "power_w", {"900 W": "contradicts"}),
+    ("1. RTX 4090\n\nGPU: Ada AD102\nTGP: 480 watts", "power_w", {"480 watts": "contradicts"}),
+    ("A10 (Ampere architecture, 2021): a card of 150 W", "power_w", {"150 W": "agrees"}),
+    # Prices of one list, and what a price differs by.
+    ("We rent A100 at $2.80/hr, H200 at $3.37.", "rent per hour", {"$2.80/hr": "agrees", "$3.37": "agrees"}),
+    ("The T4 rents at $0.35 per hour; it sold for $120.", "rent per hour", {"$0.35 per hour": "agrees"}),
+    ("The RX 7800 XT costs $120 less than the RX 6800 XT at launch.", "launch_price_usd", {}),
+    ("The H100 is all around. A p5.48xlarge costs $98.32/hr.", "rent per hour", {"$98.32/hr": "cannot tell"}),
+    # Differences in other words.
+    ("The B580 has 12 GB. This represents a 4GB increase over the A580.", "memory_bytes",
+     {"12 GB": "agrees", "4GB increase": "agrees"}),
+    # A statement a line.
+    ("The B200 GPU of NVIDIA holds 192 GB of HBM3e memory in eight stacks\n"
+     "The superchip has 384 GB across two GPUs\n"
+     "NVIDIA B100 Blackwell GPU has a TDP of 750W", "power_w", {"750W": "contradicts"}),
+    # Cuts of a chip.
+    ("Inside of the RTX 4060 Ti is the AD106-350-A1.", "chip", {"AD106-350-A1": "agrees"}),
+    ("Inside of the RTX 4060 Ti is the AD104-250-A1.", "chip", {"AD104-250-A1": "cannot tell"}),
+    ("It is a rumour. This is just a rumour of the RTX 4090: 600 W.", "power_w", {"600 W": "cannot tell"}),
+    ("A RTX 4080 vem com 304 núcleos do tipo Tensor e 90 núcleos do tipo RT.", "rt_cores",
+     {"90": "contradicts"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "field", "found"), READ)
+def test_what_is_read_of_a_field(text: str, field: str, found: dict[str, str]) -> None:
+    findings = audit.audit_text(text, today=date(2026, 11, 23)).findings
+    assert {f.stated: f.verdict for f in findings if f.field == field} == found
+
+
+def test_a_difference_is_no_figure_without_a_gpu() -> None:
+    assert not audit.audit_text("The RTX 4080 uses 130 W less than the RTX 4090.").unjudged
+    assert [one.text for one in audit.audit_text("The RTX 4080 uses 130 W and a 750 W PSU.").unjudged]

@@ -840,3 +840,67 @@ def test_cores_in_turkish() -> None:
     found = [[f.kind for f in audit.audit_text(text.format(n), "a.md").findings] for n in (6912, 7936)]
     assert found[0] == [None] * len(found[0])
     assert "wrong value" in found[1]
+
+
+TABLES = [
+    # Below the names of two GPUs on lines of their own a value is of either.
+    ("RTX 4050 Laptop vs RTX 3080 Laptop\nRTX 4050 Laptop\n\nRTX 3080 Laptop\n\n2560 Shaders\n6GB GDDR6\n\n"
+     "6144 Shaders\n8GB GDDR6", []),
+    # Labels between the values, in a table that names its columns, of which one is unknown.
+    ("RTX 4060 Ti | Feature | G103M |\n---|---|---|\n4352 | Shaders | 8 |\n2535 MHz | Boost clock | n/a |\n"
+     "5 nm | Process | 65 nm |\n190 W | TDP | 14 W |", ["190 W"]),
+    # What cells list, along the top and down the side; a run's format is no ability.
+    ("| GPU | Precision | Cores |\n|---|---|---|\n| L40S | FP8/FP16 | 4th Gen Tensor Cores |\n"
+     "| T4 | FP16; FP8 | 3rd Gen Tensor Cores |", ["3rd Gen", "FP16; FP8"]),
+    ("| Feature | L40S | T4 |\n|---|---|---|\n| Features | FP8/FP16; NVLink | ECC; FP8 |",
+     ["ECC; FP8", "FP8/FP16; NVLink"]),
+    ("| GPU | Precision | tok/s |\n|---|---|---|\n| T4 | FP16/FP8 | 12 |", []),
+    # A table that lost its line ends, with a mark and cells without a value.
+    ("GeForce RTX 3090 Radeon RX 6900 XT GeForce RTX 3080 Ti* GeForce RTX 3080 CUDA Cores / SP 10,496 5,120 "
+     "10,240 8,704 Base Clock 1,395 MHz - ? 1,440 MHz TDP 350W 300W 350W 340W Memory 24GB 16GB 12GB 10GB",
+     ["340W"]),
+    ("## The card is large. | Spec | RTX 4090 | RTX 4080 | |---|---|---| | VRAM | 24 GB | 18 GB | "
+     "| TDP | 450 W | 320 W | More text.", ["18 GB"]),
+    # Rows and labels that ran together.
+    ("SpecRTX 4070 TiRX 7600\nMax Power285W185W\nMemory Size12 GB8 GB\nMemory TypeGDDR6XGDDR6", ["185W"]),
+    ("GPUArchitectureVRAM (GB)L2 Cache\nRTX 2080 TiTuring11 GB5.5 MB\nGTX 1080 TiPascal11 GB2.75 MB\n"
+     "RTX 3090Ampere24 GB9 MB", ["9 MB"]),
+    ("GPUTransistorsBoost ClockSupportL2 Cache\nRTX 407035.8 billion2475 MHzDLSS 236 MB\n"
+     "RTX 408045.9 billion2505 MHzDLSS 264 MB", []),
+    # Below a head of words a name takes no number, nor does a value take the place of one that is missing.
+    ("GPU Boost Clock Support Process Node VRAM\nRTX 4080 2505 MHz HDMI 2.1 5 nm 16 GB\n"
+     "RTX 3090 1695 MHz HDMI 2.1 - 24 GB", []),
+    ("GPU Boost Clock Game Clock VRAM TGP\nRTX 4080 N/A 2124 MHz 16 GB 320 W\n"
+     "RX 7900 XTX 2500 MHz 2124 MHz 24 GB 355 W", []),
+    # A cell a line: the last row ends with its paragraph; a question mark may be a cell.
+    ("GPU\nMemory\nTDP\nRTX 4070 Ti\n12 GB\n285 W\nRTX 4080\n16 GB\n340 W\n\nThat was the list of both.",
+     ["340 W"]),
+    ("RTX 3080 Ti\nRTX 5090\nRX 7600\nMemory\n?\n32 GB\n8 GB\nTDP\n350 W\n575 W\n195 W\n"
+     "Memory Bus\n384-bit\n512-bit\n128-bit", ["195 W"]),
+    # A year in brackets dates what stands before it.
+    ("GPU VRAM FP16 TFLOPS FP8 TFLOPS\nRTX 3090 Ampere (2020) 24 GB GDDR6X 35.6\n"
+     "RTX 4090 Ada Lovelace (2022) 24 GB GDDR6X 330.3 165.2", ["165.2"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "wrong"), TABLES)
+def test_wrong_cells_of_lost_layouts(text: str, wrong: list[str]) -> None:
+    findings = audit.audit_text(text).findings
+    assert sorted(f.stated for f in findings if f.verdict == "contradicts") == sorted(wrong)
+    assert findings
+
+
+def test_both_gpus_of_a_table() -> None:
+    text = "| Spec | RTX 3090 | RTX 4090 |\n|---|---|---|\n| TDP | 350 W | 450 W |\n\nBoth GPUs have 24GB."
+    found = [f for f in audit.audit_text(text).findings if f.stated == "24GB"]
+    assert [(f.gpu, f.verdict) for f in found] == [("RTX 3090 / RTX 4090", "agrees")]
+
+
+def test_values_of_a_table_that_are_not_read_are_said() -> None:
+    rows = "| RTX 4080 | 16 GB | 2300 MHz |\n| RX 7900 XTX | 24 GB | 2124 MHz |"
+    head = "| {} | VRAM | Game clock |\n|---|---|---|\n"
+    assert [one.text for one in audit.audit_text(head.format("GPU") + rows).unjudged] == [
+        "2300 MHz",
+        "2124 MHz",
+    ]
+    assert not audit.audit_text("| Model | Size |\n|---|---|\n| Llama | 40 GB |").unjudged

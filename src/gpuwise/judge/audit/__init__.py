@@ -60,8 +60,13 @@ def audit_text(text: str, name: str = "text", *, today: date | None = None) -> A
         *speeds.judge(by_field[speeds.FIELD] + by_field[speeds.FITS]),
     )
     findings = speeds.judge_products(blocks, judged)
-    said = {(line, one.stated) for one in findings if one.kind == "wrong sum" for line in one.lines}
-    left = [one for one in found if isinstance(one, Left) and (one.line, one.text) not in said]
+    # A sum, or a difference such as "130 W less", says what its figure is.
+    said = {(line, one.stated) for one in findings for line in one.lines if one.kind == "wrong sum"}
+    beside = [c for c in claims if c.than]
+    left = [
+        one for one in found if isinstance(one, Left) and (one.line, one.text) not in said
+        and not any(c.line == one.line and c.stated.startswith(one.text) for c in beside)
+    ]  # fmt: skip
     return Audit(
         file=name,
         findings=tuple(sorted(findings, key=lambda finding: finding.lines)),

@@ -9,7 +9,19 @@ from functools import lru_cache, reduce
 from math import inf
 
 from gpuwise.checks import network_in
-from gpuwise.judge.audit.words import ABILITIES, CHIP, CUES, FIELDS, LEAD, NAMES, UNITS, Token, scan, unit_of
+from gpuwise.judge.audit.words import (
+    ABILITIES,
+    CHIP,
+    CUES,
+    FIELDS,
+    LEAD,
+    NAMES,
+    UNITS,
+    Token,
+    chip_of,
+    scan,
+    unit_of,
+)
 from gpuwise.model.judgement import Number
 
 # A number whose point may separate thousands: "1.792", but not "0.305".
@@ -46,6 +58,7 @@ FASTEST_SLOT = 128e9
 _UNDER = {
     "memory_bytes": ("memory_type", "memory_bus_bits"),
     "memory_bytes_per_s": ("memory_bytes", "memory_type", "memory_bus_bits"),
+    "memory_transfers_per_s": ("memory_bytes", "memory_type", "memory_bus_bits"),
     # A bus of so many bits is the memory's, whatever its word means elsewhere.
     "memory_bus_bits": ("memory_bytes", "memory_type", "memory_bytes_per_s", "pcie_generation"),
     "process_nm": ("architecture", "chip"),
@@ -224,7 +237,7 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
         cell = f"PCIe {stated}"
     if (label.first == "chip" or label.text.lower() == "gpu") and (chip := CHIP.fullmatch(cell)):
         # GV100, which a product is called, too.
-        yield Reading(field="chip", values=(chip[0],), token=whole)
+        yield Reading(field="chip", values=(chip_of(chip[0]),), token=whole)
         return
     # "16 896" is one number with a space for thousands.
     cell = cell.replace(" ", "") if re.fullmatch(r"\d{1,3}(?: \d{3})+", cell.strip()) else cell
@@ -247,7 +260,9 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
             continue
         if token.kind == "name" and token.field not in ("sparse", "dense", "none"):
             # Names belong under their label: HBM3 under "Memory", Hopper under "Architecture".
-            if label.first and label.first in (token.field, *_UNDER.get(token.field, ())):
+            # "4th Gen Tensor Cores" says itself what it is.
+            whole_name = token.field.endswith("core_generation") and "ores" in cell[token.end :]
+            if label.first and (whole_name or label.first in (token.field, *_UNDER.get(token.field, ()))):
                 yield Reading(
                     field=token.field, values=token.numbers or (token.name,), token=token, either=open_
                 )

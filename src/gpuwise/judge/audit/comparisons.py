@@ -13,6 +13,7 @@ from gpuwise.judge.audit.words import COUNTED, CUES, LEAD, NAMES, Token, cue_bef
 from gpuwise.model.judgement import Claim, Number, Relation
 
 TIMES: Mapping[str, float] = {**COUNTED, **NAMES["times"]}
+LESS = ("less", "lower", "smaller", "fewer", "narrower", "decrease", "reduction", "drop")
 # Fields that texts compare without a number.
 COMPARED_FIELDS = SUMMED | {
     "power_w", "sm_count", "l2_bytes", "memory_bus_bits", "link_bytes_per_s", "transistors", *FORMATS
@@ -50,7 +51,7 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
         if one is None or other is None or set(one.gpu_ids) & set(other.gpu_ids):
             continue
         said, times = match["more"] or match["more_"], match["times"]
-        less = said is not None and said.lower() in ("less", "lower", "smaller", "fewer", "narrower")
+        less = said is not None and said.lower() in LESS
         amount = next(iter(scan(match["amount"])), None) if match["amount"] else None
         of_unit = OF_UNIT.get(amount.dimension) if amount is not None else None
         # The field that it names, or that of its unit, or what is compared: "The memory of the A40 is",

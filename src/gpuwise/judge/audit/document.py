@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -114,7 +114,7 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     portable = any(CUES["laptop_name"].search(text) for text in texts)
     short = short_names(t for text in texts for t in scan(text) if t.kind == "gpu")
     leaked = any(CUES["leaked_sheet"].search(text[:TITLES]) for text in texts[:BEGINS])
-    scope = Scope(marks=marks, portable=portable, short=short, leaked=leaked, noted=_noted(texts))
+    scope = Scope(marks=marks, portable=portable, short=short, noted=_noted(texts))
     walk = _Walk(blocks, scope)
     every = [*walk.found()]
     if walk.order and len(blocks) <= MOST_TWICE:
@@ -131,7 +131,7 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
         near = at > 0 and dies[at - 1] >= since
         whole = near and found.block < GRID and may_be_of_die(found)
         other = in_full.get(found.gpu, {*found.gpu_ids}).isdisjoint(found.gpu_ids)
-        yield replace(found, sure=False) if whole or other else found
+        yield replace(found, sure=False) if whole or other or leaked else found
 
 
 def _noted(texts: Sequence[str]) -> Mapping[str, Subject]:
@@ -261,11 +261,27 @@ class _Walk:
         late = (scope.title, scope.above, scope.about) != (first.title, first.above, first.about)
         table = grid.Grid(table.rows, scope, table.trusted) if late else table
         table.scope = scope
-        yield from table.claims(self.tables)
+        found: list[Claim | Left] = [*table.claims(self.tables)]
         self.scope = replace(self.scope, head=table.header)
+        if len(two := tuple(table.columns.values())) == 1:
+            self.recent = replace(two[0], sure=False)
+        elif len(two) == 2 and self.about is None:
+            # "Both have 24 GB" below a table of two.
+            names, ids = (" / ".join(one.text for one in two), [i for one in two for i in one.gpu_ids])
+            self.recent = Subject(names, (*ids,), several=True, sure=False, two=two)
         self.order = table.order or self.order
-        for line, text in table.lists():
-            yield from self.prose([Line(line, text, 1, 0)])
+        lists = [*table.lists()]
+        for line, text in lists:
+            found += self.prose([Line(line, text, 1, 0)])
+        yield from found
+        # What a table of GPUs states besides is said to be left.
+        read = {(one.line, one.stated) for one in found if isinstance(one, Claim)}
+        cells = [cell for row in table.rows for cell in row] if read else []
+        for cell in cells:
+            listed = any(line == cell.line and text.endswith(cell.text) for line, text in lists)
+            for token in scan(cell.text) if not listed and len(cell.text) <= grid.LONGEST else ():
+                if token.dimension in prose.WORTH_NOTING and (cell.line, token.text) not in read:
+                    yield Left(cell.line, token.text)
 
     def lines(self, run: Sequence[Line]) -> Iterator[Claim | Left]:
         paragraph: list[Line] = []
@@ -273,8 +289,12 @@ class _Walk:
         parents = {above.line for above, below in pairwise(run) if 0 < above.item < below.item}
         above = ""
         parts = list(layout.parts(run, self.scope))
+        widths = Counter[int]()
+        for line in run:
+            widths[line.paragraph] = max(widths[line.paragraph], len(line.text))
         for part, follows in zip_longest(parts, parts[1:]):
-            titled, labelled = above == self.scope.title, CUES["product_label"].fullmatch(above) is not None
+            titled = above == self.scope.title and subject_of(above) is not None
+            labelled = CUES["product_label"].fullmatch(above) is not None
             above = part.text if isinstance(part, Line) else ""
             if labelled and CUES["product_name"].fullmatch(above) and not scan(above):
                 # "GPU" above a name outside the catalog: the lines that follow describe that product.
@@ -284,7 +304,9 @@ class _Walk:
             row = isinstance(part, Line) and _WIDE.search(part.text) is not None
             if row and isinstance(part, Line) and _WIDE.search(part.text[part.text.find("  ") + 2 :]):
                 part = replace(part, text=_as_list(_WIDE.split(part.text)))
-            joins = isinstance(part, Line) and bool(paragraph) and not row and _wraps(paragraph[-1], part)
+            joins = isinstance(part, Line) and bool(paragraph) and not row and (
+                _wraps(paragraph[-1], part, widths[part.paragraph])
+            )  # fmt: skip
             if isinstance(part, Line) and (note := _NOTE.match(part.text)) and note[1] in self.scope.noted:
                 # A footnote is about the GPU that has its mark, and what follows is not.
                 yield from self.prose(paragraph)
@@ -300,8 +322,10 @@ class _Walk:
                 paragraph = []
             if isinstance(part, grid.Grid):
                 yield from self.table(part)
-            elif not joins and (made := CUES["is_gpu"].fullmatch(part.text)) and not prose.gpus_of(part.text):
-                # "gpu: A16" begins an object, "gpu: AD102" does not.
+            elif not joins and (made := CUES["is_gpu"].fullmatch(part.text)) and (
+                all(t.kind not in ("gpu", "name") for t in scan(part.text))
+            ):  # fmt: skip
+                # "gpu: A16" begins an object, "gpu: AD102" and "GPU: Ada AD102" do not.
                 self.headings, self.recent, self.count = {PLAIN + 1: subject_of(made[1])}, None, 1
             elif not joins and (name := _of_another(part.text)):
                 self.headings, self.recent = {PLAIN + 1: Subject(name, ())}, None
@@ -310,21 +334,28 @@ class _Walk:
                 deep = part.item if re.search("[A-Za-z]", part.text) else 0
                 self.heading(PLAIN + deep, part.text, part.line)
                 yield from self.prose([part])
+            elif not joins and CUES["of_relatives"].match(part.text):
+                # "Product family: Instinct MI300 Series": what follows is not of it.
+                recent = self.recent
+                yield from self.prose([part])
+                self.recent = recent
             elif not joins and self.is_title(part):
                 # "gpu: L4" below "gpu_count: 4" is of the same object.
                 count = 1 if part.marked or not CUES["key_of_gpu"].match(part.text) else self.count
                 last = self.headings.get(PLAIN + part.item) if titled else None
                 self.heading(PLAIN + part.item, part.text, part.line)
                 mine = self.headings[PLAIN + part.item]
-                if last and mine and not {*last.gpu_ids} & {*mine.gpu_ids}:
-                    # Names on a line each are the head of columns.
-                    self.headings[PLAIN + part.item] = replace(mine, sure=False)
                 self.count = count
                 # So short a line may still be a sentence: "The T4 supports FP8."
                 yield from self.prose([part])
+                if last and mine and subject_of(part.text) and not {*last.gpu_ids} & {*mine.gpu_ids}:
+                    # Names on a line each are the head of columns: what follows is of either.
+                    names, ids = f"{last.text} / {mine.text}", (*last.gpu_ids, *mine.gpu_ids)
+                    both = replace(mine, text=names, gpu_ids=ids, several=True, sure=False)
+                    self.headings[PLAIN + part.item], self.recent = both, None
             elif not joins and not (
                 isinstance(follows, Line) and re.match(r"[(a-z]|[A-Z]{2}/s", follows.text)
-                and _wraps(part, follows)
+                and _wraps(part, follows, widths[part.paragraph])
             ) and (pairs := [*_pairs(part.text)] or self.headed(part)):  # fmt: skip
                 yield from self.pairs(part, pairs)
             else:
@@ -495,8 +526,12 @@ class _Walk:
                     yield replace(claim, context=context if claim.field in IN_CONTEXT else ())
 
 
-def _wraps(line: Line, follows: Line) -> bool:
-    """Whether a line of a paragraph goes on in the next one."""
+def _wraps(line: Line, follows: Line, width: int) -> bool:
+    """Whether a line of a paragraph, whose longest has so many characters, goes on in the next one. A line
+    with room for the first word of a next one that begins like a sentence ended there."""
+    word = follows.text.partition(" ")[0]
+    if word[:1].isupper() and len(line.text) + 1 + len(word) <= width:
+        return False
     first, *others = scan(follows.text) or (None,)
     # A row of a GPU and several values of it is one of its own.
     row = first is not None and first.kind == "gpu" and first.start == 0 and (
@@ -569,10 +604,12 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
     starts: list[tuple[int, int]] = []
     for place, token in enumerate(tokens):
         behind = starts[-1][1] if starts else 0
-        if token.kind != "field" or not token.field or token.start < behind:
+        lead = text[behind : token.start]
+        # "Orin (Ampere architecture, 2022): ..." labels nothing.
+        enclosed = any(t.kind == "gpu" for t in tokens[:place]) and lead.count("(") > lead.count(")")
+        if token.kind != "field" or not token.field or token.start < behind or enclosed:
             continue
         after = CUES["labelled"].match(text, token.end)
-        lead = text[behind : token.start]
         first = (
             not starts and not any(t.kind == "value" for t in tokens[:place])
             and len(re.sub(r"\W", "", lead)) <= SHORT

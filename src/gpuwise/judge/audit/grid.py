@@ -114,8 +114,6 @@ class Scope:
     """Footnote marks of rates that are sparse; None where a footnote may be about all rates."""
     portable: bool = False
     """Whether the document names GPUs of laptops."""
-    leaked: bool = False
-    """Whether the document begins by saying that its figures are leaked ones."""
     short: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """What the document may call its GPUs for short: "1080", "xtx", "pro 6000"."""
     noted: Mapping[str, Subject] = field(default_factory=dict)
@@ -339,7 +337,9 @@ class Grid:
 
     def __post_init__(self) -> None:
         self.rows = _straight(_stacked(self.rows))
-        if len(self.scope.pair) == 2 and all(len(row) == 3 for row in self.rows):
+        heads_named = [name_of(cell.text) is not None for cell in self.rows[0]] if self.rows else []
+        headed = heads_named in ([True, False, True], [True, False, False], [False, False, True])
+        if (headed or len(self.scope.pair) == 2) and all(len(row) == 3 for row in self.rows):
             told = (
                 [any(t.kind in ("value", "name") for t in scan(c.text)) for c in row] for row in self.rows
             )
@@ -566,7 +566,14 @@ class Grid:
 
     def lists(self) -> Iterator[tuple[int, str]]:
         """(line, text) of the cells that list values without a label: "Specs | 80 GB, 2 TB/s, 400 W"."""
-        for row in self.rows[1:] if not self.columns else ():
+        for row in self.rows[1:]:
+            if self.columns:
+                # "Features | FP8; NVLink | MIG, ECC" below the names.
+                label = label_of(row[0].text if row and 0 not in self.columns else "")
+                for column, owner in self.columns.items():
+                    if column < len(row) and self.is_list(row[column], label):
+                        yield row[column].line, f"{owner.text}: {row[column].text}"
+                continue
             named = next((c for c in row[:NAME_COLUMNS] if name_of(c.text) is not None), None)
             name = named.text if named else None
             if named and any(t.kind == "value" and t.dimension == "bytes" for t in scan(named.text)):
@@ -578,13 +585,16 @@ class Grid:
 
     def is_list(self, cell: Cell, label: Label) -> bool:
         """Whether a cell without a label states several things of the GPU of its row."""
-        if label.fields or label.ability is not None or len(cell.text) > LONGEST or "," not in cell.text:
+        if label.fields or label.ability is not None or len(cell.text) > LONGEST:
             return False
         tokens = scan(cell.text)
         united = {t.dimension for t in tokens if t.kind == "value" and t.dimension not in ("bare", "other")}
-        parts = re.split(r"(?:,|\band\b)\s*(?:no |without )?", cell.text)
-        several = len(united) > 1 or any(map(ability_of, parts))
-        return several and all(t.kind != "gpu" for t in tokens)
+        parts = re.split(r"(?:[,;/+]|\band\b)\s*(?:no |without )?", cell.text)
+        # In a table of what was measured a format is that of a run.
+        able = any(map(ability_of, parts)) and not (self.measured or self.tokens or self.speed)
+        several = len(parts) > 1 and (("," in cell.text and len(united) > 1) or able)
+        of_generation = any(t.kind == "name" and t.field.endswith("core_generation") for t in tokens)
+        return (several or of_generation) and all(t.kind != "gpu" for t in tokens)
 
     def worth(self) -> float:
         """How much of the table its columns of GPUs explain."""
@@ -721,7 +731,8 @@ class Grid:
                 mine = owner if CUES["of_one"].search(first) else self.counted(owner, row)
                 if mine.count == 1 and column in counts and not CUES["of_one"].search(first):
                     mine = replace(mine, count=counts[column])
-                if column < len(row) and row[column].text != first:
+                listed = column < len(row) and columns is self.columns and self.is_list(row[column], label)
+                if column < len(row) and row[column].text != first and not listed:
                     yield from self.placed(row[column], top, mine, number, column, sure)
 
     def inferred(self, text: str, cells: Sequence[tuple[Cell, Subject]]) -> tuple[Label, bool] | None:

@@ -49,7 +49,10 @@ MOST_CELL = 14
 # Cells of such a row that the catalog does not confirm.
 MOST_ODD = 2
 
-_MODEL = r"(?:NVIDIA|AMD|GeForce|Radeon|RTX|GTX|MI\d{3}|G?[ABHLTV]\d{2,3}S?(?!\d)|[LT]4(?!\d)|GB\d{3})"
+_MODEL = (
+    r"(?:NVIDIA|AMD|GeForce|Radeon|Quadro|Tesla|Titan|Arc [AB]|RTX|GTX|RX \d|MI\d{3}"
+    r"|G?[ABHLTV]\d{2,3}S?(?!\d)|[LT]4(?!\d)|GB\d{3})"
+)
 _MAKERS = r"(?:EVGA|ASUS|MSI|ZOTAC|PNY|XFX|Gigabyte|Sapphire|PowerColor|Palit|Gainward|Inno3D|KFA2|ASRock)\b"
 _GLUED = re.compile(rf"[A-Za-z0-9)](?<!G){_MODEL}|\d{_MAKERS}")
 _GLUE = re.compile(
@@ -76,18 +79,21 @@ _SEPARATORS = (",", " / ", ";")
 _SEPARATOR = re.compile(r",| / |;")
 # Where the labels of a header that lost its gaps end.
 _HEADS = re.compile(
-    r"(?:(?<=[a-z)\]$%\u3040-\u9fff])|(?<=GPU)|(?<=RAM)|(?<=BW)|(?<=OPS)|(?<=TDP)|(?<=TGP)|(?<=[FN][PT]\d)|(?<=[FT][PF]\d\d)|(?<=F16)|(?<=HBM))(?=[A-Z])(?<!NV)"
+    r"(?:(?<=[a-z)\]$%\u3040-\u9fff])|(?<=GPU)|(?<=RAM)|(?<=BW)|(?<=OPS)|(?<=TDP)|(?<=TGP)|(?<=TBP)|(?<=MSRP)|(?<=[FN][PT]\d)|(?<=[FT][PF]\d\d)|(?<=F16)|(?<=HBM))(?=[A-Z])(?<!NV)"
 )
 # Where the name of such a row may end.
-_NAME_ENDS = re.compile(r"(?<=[A-Za-z)\d])(?=\d)")
+_OF_CELL = r"HBM|L?P?G?DDR|Ampere|Ada|Turing|Volta|Pascal|Maxwell|Kepler|Hopper|Blackwell|[RC]DNA|Xe"
+_NAME_ENDS = re.compile(rf"(?<=[A-Za-z)\d])(?=[\d$]|{_OF_CELL})")
 # Where a cell of it may end: not inside of a word, a decimal or a unit, nor behind a gap; a dash is one.
 _CELL_ENDS = re.compile(
-    r"(?<=[a-zA-Z)\d\u2013\u2014])(?:(?=[\dA-Z$~ \u2248(\u2013\u2014])(?<![A-Z](?=(?!HBM|GDDR)[A-Z]))|$)"
+    rf"(?<=[a-zA-Z)\d\u2013\u2014])(?:(?=[\dA-Z$~ \u2248(\u2013\u2014])(?<![A-Z](?=(?!{_OF_CELL})[A-Z]))|$)"
 )
 _IN_PARENTHESES = re.compile(r"\(([^()]{8,})\)(?::|\sVALUES)?$", re.IGNORECASE)
-_MAKER = re.compile(r"\s*(?:\([^()]{1,40}\)\s*)?(?:(?i:nvidia|amd)\s)?")
+_MAKER = re.compile(r"[*\u2020\u2021]?\s*(?:\([^()]{1,40}\)\s*)?(?:(?i:nvidia|amd)\s)?")
 _CORNER = re.compile(r"\W*(?:\w{2,20}\W+){0,2}")
 _BRAND = re.compile(r"(?:(?:NVIDIA|AMD|GeForce|RTX|Tesla|Quadro|Radeon) ){1,2}", re.IGNORECASE)
+# A cell without a value among those of a line.
+_EMPTY = re.compile(r"(?<=\s)(?:[-\u2013?]|n/a)(?=\s|$)", re.IGNORECASE)
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 
 # So many letters may stand between a label and a bare number of a table without ends: " (3rd gen.) ".
@@ -114,12 +120,7 @@ Found = tuple[Rows, int, bool] | None
 
 def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
     """The lines, with those that are rows of a table replaced by it."""
-    # A mark of a question, and what is shown to who asks, stand between a label and its value.
-    lines = [
-        line for before, line in pairwise((Line(0, "", 0, 0), *lines))
-        if line.text != "?" and not (before.text == "?" and len(line.text) > SHORT)
-    ]  # fmt: skip
-    lines = _unnumbered(lines)
+    lines = _unnumbered(_without_questions(lines))
     at = 0
     while at < len(lines):
         found = next((one for reader in READERS if (one := reader(lines, at, scope)) is not None), None)
@@ -133,6 +134,18 @@ def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
             table = Grid(tuple(rows), scope, certain)
             scope = replace(scope, head=table.header)
             yield table
+
+
+def _without_questions(lines: Sequence[Line]) -> Sequence[Line]:
+    """The lines without the marks of a question, and what is shown to who asks, between labels and their
+    values; where few labels have one it is a cell without a value."""
+    behind = [line.text for before, line in pairwise(lines) if kind(before.text) == "F"]
+    marks = 2 * behind.count("?") >= len(behind)
+    told = {n for n, (a, b) in enumerate(pairwise(lines)) if a.text == "?" and len(b.text) > SHORT}
+    return [
+        line for n, line in enumerate(lines)
+        if n - 1 not in told and n not in told and not (marks and line.text == "?")
+    ]  # fmt: skip
 
 
 def _unnumbered(lines: Sequence[Line]) -> Sequence[Line]:
@@ -404,7 +417,15 @@ def _row(line: Line, columns: Sequence[str]) -> tuple[Cell, ...] | None:
         # The size that tells variants apart stands in the column for it.
         name = tokens[0].start + sold.start()
         behind = tuple(replace(t, start=t.start + name, end=t.end + name) for t in scan(text[name:]))
-    values = [t for t in behind if t.kind in ("value", "name") and t.dimension != "other"]
+    # "Ampere (2020)" dates what stands before it, and "DLSS 3", "HDMI 2.1" are names.
+    ends = {t.end for t in tokens}
+    values = [
+        t for t in behind if t.kind in ("value", "name") and t.dimension != "other"
+        and not (t.dimension == "bare" and (
+            text[t.start - 1] + text[t.end : t.end + 1] == "()"
+            or (t.start - 1 not in ends and text[t.start - 2 : t.start - 1].isalpha())
+        ))
+    ]  # fmt: skip
     if not values or any(t.kind == "gpu" for t in behind):
         # "A10 has 24 GB vs the T4's 16 GB" is a sentence.
         return None
@@ -447,12 +468,15 @@ def _aligned(values: Sequence[Token], columns: Sequence[str]) -> list[tuple[int,
 
 
 def _fit(value: Token, field: str) -> float:
-    """How well a value belongs to a field: surely, as a number without a unit, or as a word for none."""
+    """How well a value belongs to a field: surely, as a word for none, or as a number without a unit."""
+    if value.field == "none":
+        return 1.4
     if not field:
-        return 0.0
+        # Some column of a thing that no GPU has: "Game Clock".
+        return 0.3
     dimension = FIELDS[field].dimension
     if value.kind == "name":
-        return 1.5 if value.field == field else 0.5 if value.field == "none" else 0.0
+        return 1.5 if value.field == field else 0.0
     if value.dimension == "bare":
         return 0.9 if dimension not in ("text", "none") else 0.0
     return 1.5 if value.measures == dimension or (field == "price" and value.dimension == "usd") else 0.0
@@ -546,7 +570,7 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     """A field and as many values as there are GPUs; None for a line that is something else."""
     # Where numbers lost the gaps between them, a comma for thousands and a year still tell their ends.
     text = _NUMBERS.sub(lambda m: " ".join(["", *_NUMBER.findall(m[0])]), line.text)
-    tokens = scan(text) if len(text) <= ROW and not text.endswith(".") else ()
+    tokens = _with_empty(text) if len(text) <= ROW and not text.endswith(".") else ()
     kinds, marks = ("value", "name"), ("dense", "sparse")
     # "Street price (Feb 2026)" states no date, "Transistors (10 billion)" no count.
     tokens = tuple(t for t in tokens if text[: t.start][-1:] != "(" or t.measures not in ("", "count"))
@@ -677,7 +701,7 @@ def _in_one_line(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     while end < len(lines) and end - start < MOST_LINES and not lines[end].text.rstrip().endswith((".", ":")):
         end += 1
     text, place = _run_together(lines[start:end])
-    tokens = [t for t in scan(text) if t.start >= gpus[-1].end]
+    tokens = [t for t in _with_empty(text) if t.start >= gpus[-1].end]
     rows: Rows = []
     at, last = 0, gpus[-1].end
     while at < len(tokens):
@@ -742,13 +766,20 @@ def _under_one_word(lines: Sequence[Line], start: int, scope: Scope) -> Found:
 def _parted_row(text: str, labels: Sequence[Label]) -> tuple[str, ...]:
     """The name of a GPU and a cell for each label, as the catalog confirms most of them; "" is an empty cell.
     None at all where two ways are as good, or the catalog confirms less than half of the cells."""
-    # The longest name of a GPU with which it begins and that a cell may follow.
-    names = [match.start() for match in _NAME_ENDS.finditer(text, 1, SHORT)] if len(text) <= ROW else []
-    whole = (end for end in reversed(names) if kind(text[:end]) == "G" and scan(text[:end])[-1].end == end)
-    name = next(whole, 0)
+    # Each name of a GPU with which it begins and that a cell may follow.
+    ends = [match.start() for match in _NAME_ENDS.finditer(text, 1, SHORT)] if len(text) <= ROW else []
+    names = [end for end in ends if kind(text[:end]) == "G" and scan(text[:end])[-1].end == end]
+    ways = [(known, cells) for end in names[-LEAST:] for known, cells in _parted_cells(text, end, labels)]
+    most = max((known for known, _ in ways), default=0)
+    best = [cells for known, cells in ways if known == most]
+    return best[0] if len(best) == 1 and 2 * most >= len(labels) else ()
+
+
+def _parted_cells(text: str, name: int, labels: Sequence[Label]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """The cells behind a name, with how many the catalog confirms; none where two ways are as good."""
     owner = subject_of(text[:name])
     if owner is None:
-        return ()
+        return
     rest = _ASIDE.sub(" ", text[name:])
     ends = sorted({*(match.start() for match in _CELL_ENDS.finditer(rest)), len(rest)})
     typed = any(label.first == "memory_type" for label in labels)
@@ -763,7 +794,9 @@ def _parted_row(text: str, labels: Sequence[Label]) -> tuple[str, ...]:
         for end in (at, *(end for end in ends if at < end <= at + MOST_CELL)):
             cell = rest[at:end].strip(" ~\u2248")
             cell = "" if cell in ("\u2013", "\u2014") else cell
-            read, known = _reads(labels[column], cell, owner) if cell else (False, False)
+            # Nothing begins like "005 nm".
+            stated = cell and not re.match(r"0\d", cell)
+            read, known = _reads(labels[column], cell, owner) if stated else (False, False)
             # Memory alone stands with its type in one cell, where no column is for it.
             read &= labels[column].first == of_type or not re.search("HBM|GDDR", cell)
             known &= read
@@ -773,12 +806,15 @@ def _parted_row(text: str, labels: Sequence[Label]) -> tuple[str, ...]:
             apart = known or not rest[end - 1 : end + 1].isdigit() if cell else knew
             (more, length), cells, ways = best(end, column + 1, apart, odd + (bool(cell) and not known))
             if ways:
+                # Other words may end the row, "used ~$2k", but a figure among them is none of its column's.
+                cell = cell if read or "$" in cell else ""
                 found[more + known, length + read * len(cell)].append(((cell, *cells), ways))
         top = max(found, default=(0, 0))
         return top, found[top][0][0] if found else (), sum(ways for _, ways in found[top])
 
     (known, _), cells, ways = best(0, 0, True, 0)
-    return (text[:name], *cells) if ways == 1 and 2 * known >= len(labels) else ()
+    if ways == 1:
+        yield known, (text[:name], *cells)
 
 
 def _shape(text: str) -> tuple[tuple[str, str], ...]:
@@ -815,14 +851,26 @@ def _leading(text: str) -> list[Token]:
 
 def _alike(tokens: Sequence[Token], at: int, count: int) -> list[Token]:
     """As many values of one kind as there are GPUs, from a token on, nothing but their own words between."""
-    first = tokens[at]
-    cells = [] if first.kind == "field" else [first]
-    for before, token in pairwise(tokens[at:] if cells else ()):
-        if len(cells) == count or token.kind in ("field", "gpu") or token.start - before.end > NEAR:
+    cells = list[Token]()
+    shape, end = None, tokens[at].start
+    for token in tokens[at:]:
+        if len(cells) == count or token.kind in ("field", "gpu") or token.start - end > NEAR:
             break
-        if (token.kind, token.dimension, token.field) == (first.kind, first.dimension, first.field):
+        mine = (token.kind, token.dimension, token.field)
+        if token.field == "none" or shape in (None, mine):
+            shape = shape if token.field == "none" else mine
             cells.append(token)
-    return cells if len(cells) == count else []
+        end = token.end
+    return cells if len(cells) == count and shape else []
+
+
+def _with_empty(text: str) -> tuple[Token, ...]:
+    """The typed words of a line with its lone dashes, each a cell that has no value."""
+    found = list(scan(text))
+    for mark in _EMPTY.finditer(text):
+        if all(t.end <= mark.start() or mark.end() <= t.start for t in found):
+            found.append(Token(kind="name", start=mark.start(), end=mark.end(), text=mark[0], field="none"))
+    return tuple(sorted(found, key=lambda t: t.start))
 
 
 @lru_cache(maxsize=4096)
@@ -874,8 +922,10 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         after = at + 1
         while after < len(lines) and after - at <= fields + 1 and kind(lines[after].text) != "G":
             after += 1
-        # A list ends with its last row.
+        # A list ends with its last row, and its paragraph with it.
         end = at + fields + 1
+        if after > end and lines[end].paragraph != lines[end - 1].paragraph:
+            after = end
         # A row with an empty cell is a line short: nobody knows which one.
         if after == end:
             rows.append(_cells(lines[at:after]))

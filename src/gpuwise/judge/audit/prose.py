@@ -64,7 +64,7 @@ OF_SIZE = frozenset({"memory_bytes", "memory_type"})
 # GPUs before and behind a value that may own it.
 NEIGHBOURS = 8
 # Units of which a value is worth a word that it was not judged.
-WORTH_NOTING = frozenset({"bytes", "bytes/s", "op/s", "w", "hz"})
+WORTH_NOTING = frozenset({"bytes", "bytes/s", "op/s", "w", "hz", "pin"})
 _INSIDE = re.compile(r"\b(?:in|into|on) (?:\w{1,6} )?$")
 _WITH = re.compile(r"\bwith (?:its |only |just |a ){0,2}$", re.I)
 _TENSOR = re.compile(r"tensor[ -]cores?\b[^.;,]*$", re.I)
@@ -144,7 +144,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     cached = asked == "l2_bytes"
     formats, named_last = list[str](), list[Token]()
     able: str | None = None
-    leaked = text.scope.leaked or title_says("leaked", text.scope.title)
+    leaked = title_says("leaked", text.scope.title)
     # The GPUs named so far: where these are one of each maker, "AMD" and "the GeForce" stand for them.
     rivals = {one.gpu_ids: one for one in (*text.scope.pair, about) if one and not one.several}
     for start, end in _sentences(text.text):
@@ -167,7 +167,9 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             )
             about = replace(about, sure=not not_it)
         about = _chip_led(words, about) or about
-        sentence = _Choice(words, about, topic, text.scope, tuple(rivals.values()))
+        # "With Blackwell, NVIDIA stays below 600 W": of no single card that was spoken of.
+        family = all(t.kind != "gpu" for t in scan(words)) and CUES["of_family"].search(words)
+        sentence = _Choice(words, None if family else about, topic, text.scope, tuple(rivals.values()))
         sentence.asked, sentence.counting, sentence.speed = asked, counting, speed
         sentence.formats_said = formats = sentence.formats_named or formats
         sentence.named_last = named_last = sentence.gpus or named_last
@@ -187,9 +189,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         leaked |= CUES["leaked"].search(words) is not None
         denied = (CUES["denied"].match(text.text, end) or CUES["guessed"].search(words)) is not None
         heads = {head.start for head in sentence.listed.values()}
-        for gpu in (
-            g for g in sentence.gpus if g.start in heads or re.search(r" GB|\dgb|[Г]Б|\d Go", g.text)
-        ):
+        for gpu in (g for g in sentence.gpus if g.start in heads or _states_size(g.text)):
             yield from sized(gpu, text.line(start + gpu.start), text.block)
         stated: list[Claim] = []
         for place, token in enumerate(sentence.tokens):
@@ -249,7 +249,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
             second = Token(kind="gpu", start=len(said), end=end, text=other.text, gpu_ids=ids)
             for claim in comparisons(f"{said}X", [speaks, second], line, text.block):
                 yield replace(claim, stated=match[0])
-        about = sentence.subject_after()
+        about = about if family else sentence.subject_after()
         about = grid.of_maker(words, about) if about is not None and sentence.gpus else about
     if about is not None:
         yield about
@@ -269,6 +269,16 @@ def _chip_led(text: str, about: Subject | None) -> Subject | None:
     if about is not None and set(about.gpu_ids) <= {*ids} and not about.several:
         return replace(about, text=f"{chip.name} / {about.text}", die=True)
     return Subject(chip.name, ids, die=True)
+
+
+@lru_cache(maxsize=1024)
+def _states_size(name: str) -> bool:
+    """Whether the size in a name states something: "RTX 3090 24GB" and "A100 80 GB", not that which tells
+    variants apart, "A100 80GB"."""
+    if re.search(r" GB|\dgb|\(|[Г]Б|\d Go", name) or not (sold := CUES["sold"].search(name)):
+        return True
+    ids = [i for gpu in scan(name[: sold.start()]) for i in gpu.gpu_ids]
+    return len({catalog.get(i).number("memory_bytes") for i in ids}) == 1
 
 
 def sized(gpu: Token, line: int, block: int) -> Iterator[Claim]:
@@ -530,11 +540,17 @@ class _Choice(Sentence):
         """The fields that a value may be of, each with its cost."""
         token, dimension = self.tokens[place], self.tokens[place].measures
         before, after = self.text[: token.start], self.text[token.end :][:LEAD]
+        if dimension == "usd" and CUES["differs"].match(after):
+            # "$120 lower than": of no card.
+            return
         if dimension == "usd":
             # "$1.99 on demand", "Spot prices: $1.20 for the T4, $2.50 for ..."
             of_it = self.text[: self.values[0].start] + re.split(r"[,;]|\.(?!\d)|\b(?:but|and)\b", before)[-1]
             of_it += re.split(r"[,;.]", self.text[token.end :], maxsplit=1)[0]
-            hourly = self.hourly or CUES["hourly"].search(of_it) is not None
+            # "$2.80/hr for the A100 and $3.37 for the H100"
+            last = next((t for t in reversed(self.tokens[:place]) if t.dimension == "usd"), token)
+            listed = last.hourly and CUES["listed_price"].fullmatch(self.nameless(last.end, token.start))
+            hourly = bool(self.hourly or listed or CUES["hourly"].search(of_it))
             hourly = hourly and token.numbers[0].value < DEAREST_HOUR
             other = any(CUES[cue].search(after[:10]) for cue in ("ratio", "longer"))
             if token.hourly or (hourly and not other):
@@ -648,7 +664,11 @@ class _Choice(Sentence):
             return
         if dimension == "count" and self.follows(place, "transistors"):
             yield LISTED, "transistors"
-        if dimension == "bytes/s" and CUES["network"].search(" W ".join(clause)):
+        if dimension in ("bytes/s", "pin") and CUES["network"].search(" W ".join(clause)):
+            return
+        if dimension == "pin" and _OF_MEMORY.search(self.around(token)):
+            # "16 GB of GDDR6 at 18 Gbps"
+            yield LISTED, "memory_transfers_per_s"
             return
         for field in UNSAID:
             if FIELDS[field].dimension == dimension:
@@ -725,7 +745,8 @@ class _Choice(Sentence):
         if field not in ("memory_bytes", "memory_bytes_per_s", "power_w"):
             return UNSAID[field]
         first = not self.text[: self.tokens[0].start].strip()
-        below = field == "memory_bytes" and not self.gpus and (
+        sizable = token.numbers[0].value >= SMALLEST["bytes"]
+        below = field == "memory_bytes" and sizable and not self.gpus and (
             (self.tokens[0] is token and (len(self.values) > 2 or first))
             or (first and place > 0
                 and CUES["listing"].fullmatch(self.text, self.tokens[place - 1].end, token.start) is not None)

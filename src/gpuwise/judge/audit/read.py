@@ -473,7 +473,7 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
             # Of several lines over one rule the last is the heading, the others are text.
             *above, last = token.content.split("\n")
             yield from (Line(number, plain(line), 0, 0) for number, line in enumerate(above, start))
-            if len(_SQUASHED.findall(last)) < HEADINGS:
+            if len(_SQUASHED.findall(last)) < HEADINGS and _squashed(last, start) is None:
                 yield Heading(start + len(above), heading, plain(last))
             else:
                 yield from _lines(f"{'#' * heading} {last}", start + len(above), depth, paragraph)

@@ -172,6 +172,13 @@ _NAMES = {
     field: re.sub("<<(.*?)>>", lambda part: _PARTS[part[1]], name) for field, name in NAMES["names"].items()
 }
 CHIP = re.compile(_NAMES["chip"])
+
+
+def chip_of(text: str) -> str:
+    """The chip that its cut or its stepping is of: "AD106-350-A1"."""
+    return re.sub(r"(?<=\d{3})-\d{3}.*", "", text)
+
+
 # How numbers begin that say which one: "Fourth-generation".
 _ORDINALS = ("first", "secon", "third", "fourt", "fifth")
 _SLOTS = {"single": 1.0, "dual": 2.0, "double": 2.0, "triple": 3.0}
@@ -261,8 +268,8 @@ RATHER = re.compile(
     re.I,
 )
 # "20 ~35" are two figures, the second of them about.
-_SIZES = re.compile(r"(?! ~\S)\s?(?:(?P<range>-|\u2013|\u2014|to|(?<![A-Za-z])[~\uff5e])|/|or|and|&)\s?")
-_BETWEEN = re.compile(r"(?! ~\S)\s?(?:(?P<range>-|\u2013|\u2014|to|(?<![A-Za-z])[~\uff5e])|/|or|&)\s?\$?")
+_SIZES = re.compile(r"(?! ~$)\s?(?:(?P<range>-|\u2013|\u2014|to|(?<![A-Za-z])[~\uff5e])|/|or|and|&)\s?")
+_BETWEEN = re.compile(r"(?! ~$)\s?(?:(?P<range>-|\u2013|\u2014|to|(?<![A-Za-z])[~\uff5e])|/|or|&)\s?\$?")
 
 
 @lru_cache(maxsize=65536)
@@ -295,7 +302,7 @@ def scan(text: str) -> tuple[Token, ...]:
             more = twice
         at, ids = (more.end(), ()) if more else (gpu.end, gpu.gpu_ids)
         if ids and (short := CUES["super"].match(text, at)) is not None and (
-            named := catalog.mentions(f"{gpu.text} SUPER")
+            named := catalog.mentions(f"{gpu.text} {short['suffix'] or 'SUPER'}")
         ) and named[0].gpu_ids != ids:  # fmt: skip
             at, ids = short.end(), named[0].gpu_ids
         intel = cue_before("of_intel", text, gpu.start) and gpu.text[0] == "A"
@@ -369,6 +376,8 @@ def _name(match: re.Match[str]) -> Token:
         numbers = (Number(value=_SLOTS.get(slot) or float(slot), digits=2),)
     elif field == "memory_type":
         name = text.upper()
+    elif field == "chip":
+        name = chip_of(text)
     elif field == "architecture":
         # "RDNA 3.0" is RDNA 3.
         name = "Ada Lovelace" if text.lower().endswith("lovelace") else text.removesuffix(".0")
