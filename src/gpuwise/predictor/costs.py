@@ -210,7 +210,8 @@ def attention(call: Call) -> tuple[Node, ...]:
 def recurrent(call: Call) -> tuple[Node, ...]:
     """cuDNN's recurrent networks: of each layer one product for the inputs of all places, and for each place
     one that waits for the place before; backward, those for the gradients of states, inputs and weights.
-    What is kept between them is alive, but takes no time."""
+    What is kept between them is alive, but takes no time. One kernel holds the weights and goes through all
+    places where torch asks for it (`held`)."""
     x, weights = call.args[0], [v for v in call.args[1] if isinstance(v, Value)]
     backward = call.name.endswith("_backward")
     # (weights', hidden states' and networks' descriptions come first, then the gradients of a backward call.)
@@ -222,6 +223,11 @@ def recurrent(call: Call) -> tuple[Node, ...]:
     gates, ways = {2: 4, 3: 3}.get(mode, 1) * width, 2 if both else 1
     size = weights[0].bytes / weights[0].numel
     taken, given = (tuple((v.id, 0.0) for v in values) for values in (call.ins, call.outs[1:]))
+    alone = layers == ways == 1 and x.dtype == "fp16" and mode == LSTM
+    narrow = NARROW[backward] * (1 if mode in GATED else 2)
+    stays = width <= narrow or (alone and width <= 1024 and batch <= 128 and not (width % 128 or batch % 8))
+    # cuDNN has no such kernel for bf16 (a profile of two networks), nor for sequences of several lengths.
+    step = kernels.HELD if stays and not packed and x.dtype != "bf16" else kernels.STEP
 
     def product(m: int, n: int, k: int, launches: int, suffix: str) -> Node:
         reads = ((x.id, size * launches * m * k), (weights[0].id, size * launches * n * k), *taken)
@@ -235,11 +241,17 @@ def recurrent(call: Call) -> tuple[Node, ...]:
         inputs = x.shape[-1] if layer == 0 else width * ways
         steps, rows = places * ways, places * batch
         if not backward:
-            made += [product(rows, gates, inputs, ways, ""), product(batch, gates, width, steps, ":step")]
+            made += [product(rows, gates, inputs, ways, ""), product(batch, gates, width, steps, step)]
             continue
-        made += [product(batch, width, gates, steps, ":step"), product(rows, inputs, gates, ways, "")]
+        made += [product(batch, width, gates, steps, step), product(rows, inputs, gates, ways, "")]
         made += [product(gates, inputs, rows, ways, ""), product(gates, width, rows, ways, "")]
     return tuple(made)
+
+
+# Of cuDNN's numbers of recurrent networks those with gates, and the widths up to which torch asks for a
+# kernel that stays (aten/src/ATen/native/cudnn/RNN.cpp, `use_rnn_persist_small_h`), forward and backward;
+# networks without gates may be twice as wide.
+LSTM, GATED, NARROW = 2, frozenset({2, 3}), (192, 128)
 
 
 # Fused attention, with the position of `is_causal` among its arguments.
@@ -462,6 +474,8 @@ def opaque(call: Call) -> tuple[Node, ...]:
         # Of windows that overlap, an input is read and its gradient summed more than once.
         window, step, *_ = (*(x for x in call.args if isinstance(x, list | tuple)), ())
         suffix += ":apart" if all(map(le, window, step or window)) else ""
+    if call.name in kernels.SCANS and call.args[1] in (-1, len(call.ins[0].shape) - 1):
+        suffix = kernels.ALONG_ROWS
     size = max(v.numel for v in (*call.outs, *call.ins))
     return (node_of(call, "reduction", suffix=suffix, flop=float(size)),)
 

@@ -275,7 +275,8 @@ def channels_first(name: str, *, compiled: bool) -> bool:
 
 def _product(kernel: Kernel, *, compiled: bool) -> list[str]:
     if "_rnn" in kernel.name:
-        return ["recurrent", "step" if kernel.name.endswith(":step") else "rows", _width(kernel)]
+        part = next((each for each in (STEP, HELD) if kernel.name.endswith(each)), ":rows")
+        return ["recurrent", part[1:], _width(kernel)]
     if len(kernel.shape) != 4:
         return [_width(kernel)]
     batch, m, n, k = kernel.shape
@@ -432,6 +433,13 @@ _BYTES: Mapping[str, float] = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.
 CHANNELS_FIRST, UNSEARCHED = ":nchw", ":heuristic"
 # How names of kernels end that add rows by indices.
 SORTED = ":sorted"
+# How names of the products of cuDNN's recurrent networks end that wait for the place before: one launched for
+# each place, and those of one kernel that goes through all places.
+STEP, HELD = ":step", ":held"
+# Running sums; along rows torch gives each a block of 512 threads, two elements a thread, where rows are more
+# than elements in one (aten/src/ATen/native/cuda/ScanUtils.cuh: its number of threads is a difference of
+# logarithms without a sign).
+SCANS, ALONG_ROWS, _SCANNED = frozenset({"aten.cumsum", "aten.cumprod", "aten.logcumsumexp"}), ":along", 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -571,6 +579,10 @@ def _handled(kernel: Kernel) -> float:
     if kernel.name.startswith("aten.index_add"):  # all rows that are added, however few they become
         before = 0.0 if kernel.name.endswith("_") else math.prod(kernel.shape)
         elements = kernel.bytes_read / _BYTES.get(kernel.dtype, 8.0) - before
+    if kernel.name.endswith(ALONG_ROWS):
+        row = kernel.shape[-1]
+        short = (row - 1).bit_length() < (math.prod(kernel.shape[:-1]) - 1).bit_length()
+        return elements * math.ceil(row / _SCANNED) * _SCANNED / row if short else elements
     normal = any(name in kernel.name for name in _ROW_NORMS) and kernel.shape
     row = kernel.shape[-1] if normal else _row_taken(kernel)
     return elements * max(1.0, _ROW / row) if row else elements

@@ -31,7 +31,9 @@ from gpuwise.predictor.card import Card
 from gpuwise.predictor.kernels import (
     ENGINES,
     HALF,
+    HELD,
     KEPT_TRACES,
+    STEP,
     Array,
     Group,
     Kernel,
@@ -311,7 +313,8 @@ def host_work(trace: Trace) -> Mapping[str, float]:
     found = {"gradient": learnt, "step": float(training)}
     if trace.compiled and not training and trace.item == "token":  # decoding is replayed from a graph
         return found
-    passes = (kernel for kernel in trace.kernels if kernel.phase != "optimiser")
+    # What goes through all places of a recurrent network is launched once, with its products of rows.
+    passes = (k for k in trace.kernels if k.phase != "optimiser" and not k.name.endswith(HELD))
     launches = grouped((_launch(kernel, compiled=trace.compiled), kernel.count) for kernel in passes)
     found |= {kind: sum(counts) for kind, counts in launches.items()}
     if trace.compiled:
@@ -327,8 +330,11 @@ _CHOSEN = {"forward": ("matmul",), "backward": ("matmul", "attention", "normalis
 
 
 def _launch(kernel: Kernel, *, compiled: bool) -> str:
-    """The kind of launch that a kernel of a pass is. For convolutions in 16 bits a library chooses a kernel;
+    """The kind of launch that a kernel of a pass is. For each place of a recurrent network cuDNN chooses a
+    product, and launches it and a kernel of gates. For convolutions in 16 bits a library chooses a kernel;
     gradients of convolutions take longer than any other launch."""
+    if kernel.name.endswith(STEP):
+        return "place"
     if compiled:
         return "generated.launch"
     if kernel.kind == "convolution" and kernel.phase == "backward":
