@@ -421,6 +421,8 @@ def scatter(call: Call) -> tuple[Node, ...]:
     What is added by indices is put in their order first (aten/src/ATen/native/cuda/Indexing.cu)."""
     if "index_put" in call.name and True in call.args[3:4]:
         return (node_of(call, "gather", suffix=kernels.SORTED, shape=biggest(call.ins).shape),)
+    if "grid_sampler" in call.name:  # four numbers are added for each of the gradient, by atomic operations
+        return (node_of(call, "gather", shape=call.ins[0].shape),)
     if not call.inplace:
         return (node_of(call, "gather", suffix=_layout(call.ins[0]) if "upsample" in call.name else ""),)
     target = call.inplace[0].id

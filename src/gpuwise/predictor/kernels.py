@@ -82,7 +82,8 @@ LIBRARY = frozenset({"matmul", "convolution", "attention"})
 # What no code is generated for (torch/_inductor/lowering.py, fallbacks): torch's own kernels.
 FALLBACKS = ("aten.topk", "aten.sort", "aten.histc", "aten.nonzero", "aten.masked_select", "aten._unique2",
              "aten.multinomial", "aten._embedding_bag", "aten._fft_", "aten.bincount", "aten.index_reduce",
-             "aten._thnn_fused", "aten.kthvalue", "aten.median", "aten.nanmedian", "aten.mode")  # fmt: skip
+             "aten._thnn_fused", "aten.kthvalue", "aten.median", "aten.nanmedian", "aten.mode",
+             "aten.grid_sampler_2d_backward")  # fmt: skip
 # Bytes of a row that one block puts in order in one kernel (aten/src/ATen/native/cuda/Sort.cu), or generated
 # code in its registers (torch/_inductor/ir.py, Sort), as a token's experts. Longer rows take several passes.
 FEW_BYTES = 4096
