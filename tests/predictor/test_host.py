@@ -128,6 +128,13 @@ def test_where_the_gpu_is_hardly_later_a_slow_host_is_waited_for_and_a_quick_one
 
 
 @pytest.mark.parametrize("mode", ["train", "infer"])
+@pytest.mark.parametrize("calibrated", [False, True])
+def test_of_generated_code_hosts_are_known_less(mode: str, calibrated: bool) -> None:
+    (quick, slow), (less, more) = (hosts(mode, calibrated=calibrated, compiled=it) for it in (True, False))
+    assert quick < less < 1.0 < more < slow
+
+
+@pytest.mark.parametrize("mode", ["train", "infer"])
 def test_a_host_that_was_measured_is_known_better(mode: str) -> None:
     (quick, slow), (less, more) = (hosts(mode, calibrated=known) for known in (False, True))
     assert quick < less < 1.0 < more < slow

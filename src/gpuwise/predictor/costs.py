@@ -223,11 +223,11 @@ def recurrent(call: Call) -> tuple[Node, ...]:
     gates, ways = {2: 4, 3: 3}.get(mode, 1) * width, 2 if both else 1
     size = weights[0].bytes / weights[0].numel
     taken, given = (tuple((v.id, 0.0) for v in values) for values in (call.ins, call.outs[1:]))
-    alone = layers == ways == 1 and x.dtype == "fp16" and mode == LSTM
-    narrow = NARROW[backward] * (1 if mode in GATED else 2)
-    stays = width <= narrow or (alone and width <= 1024 and batch <= 128 and not (width % 128 or batch % 8))
-    # cuDNN has no such kernel for bf16 (a profile of two networks), nor for sequences of several lengths.
-    step = kernels.HELD if stays and not packed and x.dtype != "bf16" else kernels.STEP
+    narrow = width <= NARROW[backward] * (1 if mode in GATED else 2) and not packed
+    # cuDNN has no such kernel for bf16 (profiles of two networks).
+    step = (
+        kernels.STEP if not narrow else kernels.NARROW + kernels.STEP if x.dtype == "bf16" else kernels.HELD
+    )
 
     def product(m: int, n: int, k: int, launches: int, suffix: str) -> Node:
         reads = ((x.id, size * launches * m * k), (weights[0].id, size * launches * n * k), *taken)
@@ -251,7 +251,7 @@ def recurrent(call: Call) -> tuple[Node, ...]:
 # Of cuDNN's numbers of recurrent networks those with gates, and the widths up to which torch asks for a
 # kernel that stays (aten/src/ATen/native/cudnn/RNN.cpp, `use_rnn_persist_small_h`), forward and backward;
 # networks without gates may be twice as wide.
-LSTM, GATED, NARROW = 2, frozenset({2, 3}), (192, 128)
+GATED, NARROW = frozenset({2, 3}), (192, 128)
 
 
 # Fused attention, with the position of `is_causal` among its arguments.

@@ -33,6 +33,7 @@ from gpuwise.predictor.kernels import (
     HALF,
     HELD,
     KEPT_TRACES,
+    NARROW,
     STEP,
     Array,
     Group,
@@ -334,7 +335,7 @@ def _launch(kernel: Kernel, *, compiled: bool) -> str:
     product, and launches it and a kernel of gates. For convolutions in 16 bits a library chooses a kernel;
     gradients of convolutions take longer than any other launch."""
     if kernel.name.endswith(STEP):
-        return "place"
+        return "place.narrow" if NARROW in kernel.name else "place"
     if compiled:
         return "generated.launch"
     if kernel.kind == "convolution" and kernel.phase == "backward":
@@ -422,7 +423,7 @@ def spent(trace: Trace, card: Card, on: Rates, own: rates.Operators | None = Non
     familiar = FAMILIAR if trace.workload in rates.measured_networks() else 1.0
     quick, slow = (
         busy + host_waits(trace, each, {**on, "host": on["host"] * factor})
-        for factor in rates.hosts(trace.mode, calibrated=own is not None)
+        for factor in rates.hosts(trace.mode, calibrated=own is not None, compiled=trace.compiled)
     )
     return Spent(
         busy=busy, waits=waits, shares=_shares(kernels, card, on, each, waits),
