@@ -331,16 +331,14 @@ def novelty() -> float:
     return float(HOST["novelty"])
 
 
-def hosts(mode: str, *, calibrated: bool, compiled: bool = False) -> tuple[float, float]:
+def hosts(mode: str, *, calibrated: bool) -> tuple[float, float]:
     """The quickest and the slowest host, over the predicted one, between which steps of four machines in five
     lie that nobody measured, or that were `calibrated`.
 
-    In training half of the work is autograd's thread, on another core, so that slow moments even out. What
-    enters generated code is less alike from network to network, and was measured of fewer.
+    In training half of the work is autograd's thread, on another core, so that slow moments even out.
     """
     quick, slow = HOST["calibrated" if calibrated else "hosts"]["train" if mode == "train" else "infer"]
-    apart = HOST["generated"] if compiled else 1.0
-    return quick**apart, slow**apart
+    return quick, slow
 
 
 @cache
