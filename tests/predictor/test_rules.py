@@ -245,6 +245,18 @@ def test_running_sums_of_more_rows_than_elements_have_a_block_each(
     assert arrays([kernel]).handled[0] == pytest.approx(2 * rows * length)
 
 
+@pytest.mark.parametrize(("channels", "alone"), [(1, True), (2, False)])
+def test_one_block_sums_an_image_of_one_channel(channels: int, alone: bool) -> None:
+    """Against as many elements of 64 times as many channels."""
+    own, each = card("h200-sxm"), []
+    for factor in (1, 64):
+        given = torch.empty(16, channels * factor, 128, 256 // factor).to(memory_format=torch.channels_last)
+        trace = trace_module(nn.BatchNorm2d(channels * factor), (given,), name="own", precision="fp32")
+        seconds = kernel_seconds(arrays(trace.kernels), own, usual(own))
+        each.append(sum(s for k, s in zip(trace.kernels, seconds, strict=True) if ":statistics" in k.name))
+    assert (each[0] > 20.0 * each[1]) == alone
+
+
 @pytest.mark.parametrize("compiled", [False, True])
 def test_what_is_read_at_places_costs_by_channel_and_more_to_add(compiled: bool) -> None:
     class Read(nn.Module):

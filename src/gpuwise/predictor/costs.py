@@ -135,8 +135,10 @@ def _layout(x: Value) -> str:
 
 def _order(x: Value) -> str:
     """The same of a norm, whose rows of two dimensions have no order and whose volumes are never channels
-    last."""
-    return "" if x.channels_last or len(x.shape) < 3 else kernels.CHANNELS_FIRST
+    last. One channel lies in either order, of which torch asks for channels first first
+    (aten/src/ATen/native/cuda/Normalization.cu, `batch_norm_choose_impl`)."""
+    last = x.channels_last and x.shape[1] > 1
+    return "" if last or len(x.shape) < 3 else kernels.CHANNELS_FIRST
 
 
 def _form(x: Value, *, transposed: bool) -> str:
