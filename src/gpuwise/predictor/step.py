@@ -358,7 +358,7 @@ UNEVEN = 0.39
 # Launches from which hosts differ as far as on average: of 918 steps of 20 machines those that wait for the
 # host were 18 % off from a thousand launches on, 23 % at two hundred and 43 % below thirty, of which fewer
 # than the second number are too few to say more.
-EVENS_OUT, FEW = 500.0, 30.0
+EVENS_OUT, FEW = 400.0, 30.0
 # Of a slower clock, by how much it may be other: energies of an operation are known within half.
 SLOWED = 0.5
 # Steps, each of one trace on one card, that are remembered: some two hundred bytes each.
