@@ -23,7 +23,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from zoo_own_2 import OWN
+from zoo_own_3 import OWN
 
 SEED = 20261123
 TIMM = 100

@@ -12,7 +12,11 @@ from torch import Tensor, nn
 
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import RunConfig
+from gpuwise.predictor.card import card
+from gpuwise.predictor.kernels import HELD, STEP, arrays
+from gpuwise.predictor.rates import usual
 from gpuwise.predictor.recorder import Rules
+from gpuwise.predictor.step import host_work, kernel_seconds
 from gpuwise.predictor.trace import record_workload, trace_module
 
 aten = torch.ops.aten
@@ -191,6 +195,88 @@ def test_a_recurrent_cell_is_two_products_and_one_kernel_of_its_gates(
     assert sum(k.count for k in kernels if "_thnn_fused" in k.name) == 3
     backward = [k for k in trace_module(module, (rows,), name="own").kernels if k.phase == "backward"]
     assert sum(k.count for k in backward if "_thnn_fused" in k.name) == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "width", "mode", "precision", "held"),
+    [
+        ("LSTM", 192, "infer", "fp32", (True, None)),
+        ("LSTM", 200, "infer", "fp32", (False, None)),
+        ("RNN", 384, "infer", "fp32", (True, None)),
+        ("RNN", 392, "infer", "fp32", (False, None)),
+        ("GRU", 128, "train", "bf16", (True, True)),  # autocast hands cuDNN fp16
+        ("GRU", 136, "train", "bf16", (True, False)),
+        ("GRU", 64, "infer", "bf16", (False, None)),
+    ],
+)
+def test_narrow_recurrent_layers_are_held_by_one_kernel_but_in_bf16(
+    kind: str, width: int, mode: Literal["train", "infer"], precision: Precision,
+    held: tuple[bool, bool | None],
+) -> None:  # fmt: skip
+    network = getattr(nn, kind)(width, width, 2, batch_first=True)
+    trace = trace_module(network, (torch.empty(16, 10, width),), name="own", mode=mode, precision=precision)
+    for phase, one in zip(("forward", "backward"), held, strict=True):
+        places = [k for k in trace.kernels if k.phase == phase and k.name.endswith((HELD, STEP))]
+        assert sum(k.count for k in places) == (20 if one is not None else 0)
+        assert all(k.name.endswith(HELD if one else STEP) for k in places)
+    launched = sum(20 for one in held if one is False)
+    asked = "place.narrow" if (mode, precision) == ("infer", "bf16") else "place"
+    assert host_work(trace).get(asked, 0) == launched
+    assert {k.dtype for k in trace.kernels if k.name.endswith((HELD, STEP))} == {
+        "fp16" if mode == "train" else precision
+    }
+
+
+@pytest.mark.parametrize(("rows", "length", "times"), [(4096, 16, 64.0), (16, 4096, 1.0), (512, 512, 1.0)])
+def test_running_sums_of_more_rows_than_elements_have_a_block_each(
+    rows: int, length: int, times: float
+) -> None:
+    class Summed(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x.cumsum(1)
+
+    trace = trace_module(Summed(), (torch.empty(rows, length),), name="own", mode="infer", precision="fp32")
+    (kernel,) = [k for k in trace.kernels if "cumsum" in k.name]
+    handled = arrays([kernel]).handled[0]
+    assert handled == pytest.approx(times * rows * length)
+    given = (torch.empty(length, rows, 2),)
+    across = trace_module(Summed(), given, name="own", mode="infer", precision="fp32")
+    (kernel,) = [k for k in across.kernels if "cumsum" in k.name]
+    assert arrays([kernel]).handled[0] == pytest.approx(2 * rows * length)
+
+
+@pytest.mark.parametrize(("channels", "alone"), [(1, True), (2, False)])
+def test_one_block_sums_an_image_of_one_channel(channels: int, alone: bool) -> None:
+    """Against as many elements of 64 times as many channels."""
+    own, each = card("h200-sxm"), []
+    for factor in (1, 64):
+        given = torch.empty(16, channels * factor, 128, 256 // factor).to(memory_format=torch.channels_last)
+        trace = trace_module(nn.BatchNorm2d(channels * factor), (given,), name="own", precision="fp32")
+        seconds = kernel_seconds(arrays(trace.kernels), own, usual(own))
+        each.append(sum(s for k, s in zip(trace.kernels, seconds, strict=True) if ":statistics" in k.name))
+    assert (each[0] > 20.0 * each[1]) == alone
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_what_is_read_at_places_costs_by_channel_and_more_to_add(compiled: bool) -> None:
+    class Read(nn.Module):
+        def __init__(self, channels: int) -> None:
+            super().__init__()
+            self.image = nn.Parameter(torch.empty(4, channels, 32, 32))
+
+        def forward(self, places: Tensor) -> Tensor:
+            return nn.functional.grid_sample(self.image, places, align_corners=False)
+
+    own, each = card("h200-sxm"), {}
+    for channels in (16, 64):
+        places = torch.empty(4, 256, 256, 2)
+        trace = trace_module(Read(channels), (places,), name="own", precision="fp32", compiled=compiled)
+        seconds = kernel_seconds(arrays(trace.kernels, compiled=compiled), own, usual(own))
+        each[channels] = {
+            k.phase: s for k, s in zip(trace.kernels, seconds, strict=True) if "grid_sampler" in k.name
+        }
+    assert each[64]["backward"] == pytest.approx(4 * each[16]["backward"], rel=0.1)
+    assert each[64]["backward"] > 2 * each[64]["forward"]
 
 
 class Applied(nn.Module):

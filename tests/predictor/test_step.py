@@ -93,6 +93,7 @@ def test_the_time_of_rows_that_a_router_deals_is_less_known(monkeypatch: pytest.
     dealt = Kernel(
         kind="matmul", name="aten._grouped_mm", dtype="bf16", shape=(8, 4096, 4096, 4096),
         flop=8 * 2 * 4096**3, bytes_read=2 * 8 * 2 * 4096**2, bytes_written=8 * 2 * 4096**2, phase="forward",
+        count=500,
     )  # fmt: skip
     traces = [
         replace(TRACE, kernels=(replace(dealt, name=name),)) for name in ("aten._grouped_mm", "aten.bmm")

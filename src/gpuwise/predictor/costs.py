@@ -135,8 +135,10 @@ def _layout(x: Value) -> str:
 
 def _order(x: Value) -> str:
     """The same of a norm, whose rows of two dimensions have no order and whose volumes are never channels
-    last."""
-    return "" if x.channels_last or len(x.shape) < 3 else kernels.CHANNELS_FIRST
+    last. One channel lies in either order, of which torch asks for channels first first
+    (aten/src/ATen/native/cuda/Normalization.cu, `batch_norm_choose_impl`)."""
+    last = x.channels_last and x.shape[1] > 1
+    return "" if last or len(x.shape) < 3 else kernels.CHANNELS_FIRST
 
 
 def _form(x: Value, *, transposed: bool) -> str:
@@ -210,7 +212,8 @@ def attention(call: Call) -> tuple[Node, ...]:
 def recurrent(call: Call) -> tuple[Node, ...]:
     """cuDNN's recurrent networks: of each layer one product for the inputs of all places, and for each place
     one that waits for the place before; backward, those for the gradients of states, inputs and weights.
-    What is kept between them is alive, but takes no time."""
+    What is kept between them is alive, but takes no time. One kernel holds the weights and goes through all
+    places where torch asks for it (`held`)."""
     x, weights = call.args[0], [v for v in call.args[1] if isinstance(v, Value)]
     backward = call.name.endswith("_backward")
     # (weights', hidden states' and networks' descriptions come first, then the gradients of a backward call.)
@@ -222,6 +225,11 @@ def recurrent(call: Call) -> tuple[Node, ...]:
     gates, ways = {2: 4, 3: 3}.get(mode, 1) * width, 2 if both else 1
     size = weights[0].bytes / weights[0].numel
     taken, given = (tuple((v.id, 0.0) for v in values) for values in (call.ins, call.outs[1:]))
+    narrow = width <= NARROW[backward] * (1 if mode in GATED else 2) and not packed
+    # cuDNN has no such kernel for bf16 (profiles of two networks).
+    step = (
+        kernels.STEP if not narrow else kernels.NARROW + kernels.STEP if x.dtype == "bf16" else kernels.HELD
+    )
 
     def product(m: int, n: int, k: int, launches: int, suffix: str) -> Node:
         reads = ((x.id, size * launches * m * k), (weights[0].id, size * launches * n * k), *taken)
@@ -235,11 +243,17 @@ def recurrent(call: Call) -> tuple[Node, ...]:
         inputs = x.shape[-1] if layer == 0 else width * ways
         steps, rows = places * ways, places * batch
         if not backward:
-            made += [product(rows, gates, inputs, ways, ""), product(batch, gates, width, steps, ":step")]
+            made += [product(rows, gates, inputs, ways, ""), product(batch, gates, width, steps, step)]
             continue
-        made += [product(batch, width, gates, steps, ":step"), product(rows, inputs, gates, ways, "")]
+        made += [product(batch, width, gates, steps, step), product(rows, inputs, gates, ways, "")]
         made += [product(gates, inputs, rows, ways, ""), product(gates, width, rows, ways, "")]
     return tuple(made)
+
+
+# Of cuDNN's numbers of recurrent networks those with gates, and the widths up to which torch asks for a
+# kernel that stays (aten/src/ATen/native/cudnn/RNN.cpp, `use_rnn_persist_small_h`), forward and backward;
+# networks without gates may be twice as wide.
+GATED, NARROW = frozenset({2, 3}), (192, 128)
 
 
 # Fused attention, with the position of `is_causal` among its arguments.
@@ -409,6 +423,8 @@ def scatter(call: Call) -> tuple[Node, ...]:
     What is added by indices is put in their order first (aten/src/ATen/native/cuda/Indexing.cu)."""
     if "index_put" in call.name and True in call.args[3:4]:
         return (node_of(call, "gather", suffix=kernels.SORTED, shape=biggest(call.ins).shape),)
+    if "grid_sampler" in call.name:  # four numbers are added for each of the gradient, by atomic operations
+        return (node_of(call, "gather", shape=call.ins[0].shape),)
     if not call.inplace:
         return (node_of(call, "gather", suffix=_layout(call.ins[0]) if "upsample" in call.name else ""),)
     target = call.inplace[0].id
@@ -462,6 +478,8 @@ def opaque(call: Call) -> tuple[Node, ...]:
         # Of windows that overlap, an input is read and its gradient summed more than once.
         window, step, *_ = (*(x for x in call.args if isinstance(x, list | tuple)), ())
         suffix += ":apart" if all(map(le, window, step or window)) else ""
+    if call.name in kernels.SCANS and call.args[1] in (-1, len(call.ins[0].shape) - 1):
+        suffix = kernels.ALONG_ROWS
     size = max(v.numel for v in (*call.outs, *call.ins))
     return (node_of(call, "reduction", suffix=suffix, flop=float(size)),)
 

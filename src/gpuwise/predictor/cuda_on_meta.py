@@ -259,7 +259,7 @@ def recurrent(name: str, *, packed: bool = False) -> Callable[..., Any]:
         states, weights, biases, layers, dropped, train, both, *first = given[packed:]
         hidden, cell = states if name == "lstm" else (states, None)
         if torch.is_autocast_enabled("cuda"):
-            lower = torch.get_autocast_dtype("cuda")
+            lower = torch.float16  # whatever its format is (aten/src/ATen/autocast_mode.cpp, cudnn/RNN.cpp)
             rows, hidden = rows.to(lower), hidden.to(lower)
             cell, weights = cell if cell is None else cell.to(lower), [each.to(lower) for each in weights]
         result = torch.ops.aten._cudnn_rnn(

@@ -82,7 +82,8 @@ LIBRARY = frozenset({"matmul", "convolution", "attention"})
 # What no code is generated for (torch/_inductor/lowering.py, fallbacks): torch's own kernels.
 FALLBACKS = ("aten.topk", "aten.sort", "aten.histc", "aten.nonzero", "aten.masked_select", "aten._unique2",
              "aten.multinomial", "aten._embedding_bag", "aten._fft_", "aten.bincount", "aten.index_reduce",
-             "aten._thnn_fused", "aten.kthvalue", "aten.median", "aten.nanmedian", "aten.mode")  # fmt: skip
+             "aten._thnn_fused", "aten.kthvalue", "aten.median", "aten.nanmedian", "aten.mode",
+             "aten.grid_sampler_2d_backward")  # fmt: skip
 # Bytes of a row that one block puts in order in one kernel (aten/src/ATen/native/cuda/Sort.cu), or generated
 # code in its registers (torch/_inductor/ir.py, Sort), as a token's experts. Longer rows take several passes.
 FEW_BYTES = 4096
@@ -275,7 +276,8 @@ def channels_first(name: str, *, compiled: bool) -> bool:
 
 def _product(kernel: Kernel, *, compiled: bool) -> list[str]:
     if "_rnn" in kernel.name:
-        return ["recurrent", "step" if kernel.name.endswith(":step") else "rows", _width(kernel)]
+        part = next((each for each in (STEP, HELD) if kernel.name.endswith(each)), ":rows")
+        return ["recurrent", part[1:], _width(kernel)]
     if len(kernel.shape) != 4:
         return [_width(kernel)]
     batch, m, n, k = kernel.shape
@@ -432,6 +434,13 @@ _BYTES: Mapping[str, float] = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.
 CHANNELS_FIRST, UNSEARCHED = ":nchw", ":heuristic"
 # How names of kernels end that add rows by indices.
 SORTED = ":sorted"
+# How names of the products of cuDNN's recurrent networks end that wait for the place before: one launched for
+# each place, where torch asks for a kernel that cuDNN lacks, and those of one kernel for all places.
+STEP, NARROW, HELD = ":step", ":narrow", ":held"
+# Running sums; along rows torch gives each a block of 512 threads, two elements a thread, where rows are more
+# than elements in one (aten/src/ATen/native/cuda/ScanUtils.cuh: its number of threads is a difference of
+# logarithms without a sign).
+SCANS, ALONG_ROWS, _SCANNED = frozenset({"aten.cumsum", "aten.cumprod", "aten.logcumsumexp"}), ":along", 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -571,6 +580,10 @@ def _handled(kernel: Kernel) -> float:
     if kernel.name.startswith("aten.index_add"):  # all rows that are added, however few they become
         before = 0.0 if kernel.name.endswith("_") else math.prod(kernel.shape)
         elements = kernel.bytes_read / _BYTES.get(kernel.dtype, 8.0) - before
+    if kernel.name.endswith(ALONG_ROWS):
+        row = kernel.shape[-1]
+        short = (row - 1).bit_length() < (math.prod(kernel.shape[:-1]) - 1).bit_length()
+        return elements * math.ceil(row / _SCANNED) * _SCANNED / row if short else elements
     normal = any(name in kernel.name for name in _ROW_NORMS) and kernel.shape
     row = kernel.shape[-1] if normal else _row_taken(kernel)
     return elements * max(1.0, _ROW / row) if row else elements
