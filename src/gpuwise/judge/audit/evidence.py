@@ -290,7 +290,9 @@ def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:
         yield one(peak, peak.flop_per_s, "matrix" if exact and peak.unit == "matrix" and vector else "dense")
     yield from (one(peak, peak.flop_per_s, "sparse") for peak in mine if peak.sparse)
     architecture = spec.architecture or ""
-    if not exact and architecture.startswith(_SPARSE_SINCE):
+    # Blackwell Ultra states its own, 18 PFLOPS of FP4 beside 14, and CDNA 4 does FP4 in dense matrices alone.
+    stated = any(peak.sparse for peak in mine) or (form == "fp4" and architecture == "CDNA 4")
+    if not exact and not stated and architecture.startswith(_SPARSE_SINCE):
         yield from (one(peak, 2 * peak.flop_per_s, "sparse") for peak in dense)
     # Databases compute them by ratios that vendors do not state: only where a text speaks of vectors.
     yield from (one(peak, peak.flop_per_s, "vector") for peak in aside)

@@ -35,6 +35,8 @@ OF_EACH = frozenset(
 # What variants of one name have alike, or near each other: one that no source dates is as old as the others.
 ALIKE = frozenset({"launch", "launch_price_usd"})
 OF_MEMORY = frozenset({"memory_bytes_per_s", "memory_bus_bits"})
+# What every product of a chip has of it.
+OF_THE_CHIP = frozenset({"architecture", "transistors", "die_area_m2", "process_nm"})
 # What programs measure, rates of arithmetic apart.
 MEASURED = frozenset({"memory_bytes_per_s", "link_bytes_per_s", "power_w", "boost_hz", "base_hz", "core_hz"})
 NOT_JUDGED = frozenset({"price", "peak:"})
@@ -196,6 +198,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     sheet = _is_sheet(claims) and not _is_of_another(claim for claim, v in judged if v == "contradicts")
     several = len({claim.gpu_ids for claim in claims}) > 1
     mixed = _of_lost_columns(claims)
+    sizes = {(c.line, c.gpu_ids, c.stated, c.block >= GRID) for c in claims if c.field == "memory_bytes"}
     doubted: list[int] = []
     wrong_of: dict[object, set[tuple[float, ...]]] = defaultdict(set)
     # Where of the fields that stand near each other more are wrong of a GPU than right, they are of another
@@ -251,6 +254,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         most = CPU if claim.field.endswith("_hz") and "GHz" in claim.stated else OTHER
         # But not what another GPU has, in a table that states the field rightly of most.
         of_field = places[claim.block // GRID, claim.field]
+        most = OTHER if claim.block >= GRID and of_field["agrees"] else most
         else_ = bool(known and stated) and not claim.total and claim.field not in OF_WIDTH and (
             kind != explain.NEIGHBOUR or of_field["agrees"] < MOST_RIGHT * of_field["contradicts"]
         ) and (
@@ -274,7 +278,12 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         foreign |= claim.block < GRID and claim.field in OF_MAKER and _is_of_other_maker(claim)
         unsure = failed or weak or passing or text.is_of_other(claim) or foreign
         lost = (claim.gpu_ids, claim.field) in mixed
-        if besides or else_ or unowned or measured or lost or (unsure and not sheet):
+        # What another one has, or one of them under another name, may be meant of that one alone.
+        of_one = claim.several and kind in (*TAKEN_FOR_OTHER, explain.NEIGHBOUR)
+        own_size = (claim.line, claim.gpu_ids, claim.stated)
+        # A size behind the name that stands in a cell, too, is of a variant that the catalog lacks.
+        of_one |= {(*own_size, True), (*own_size, False)} <= sizes
+        if besides or else_ or unowned or measured or lost or of_one or (unsure and not sheet):
             verdicts[place] = "cannot tell"
             doubted.append(place)
         elif not _is_witnessed(claim, text):
@@ -432,7 +441,8 @@ def _of_systems(claims: Sequence[Claim]) -> dict[int, int]:
     rows, of_one = defaultdict[tuple[int, object], dict[int, Claim]](dict), set[tuple[object, str]]()
     for n, c in enumerate(claims):
         plain = c.block >= GRID and c.count == 1 == len(c.values) and c.sure and not (c.several or c.total)
-        if not plain or c.field not in (*OF_SUPERCHIP, *FORMATS) or agrees(c):
+        own = (mechanism(c) or ("",))[0] in TAKEN_FOR_OTHER
+        if not plain or c.field not in (*OF_SUPERCHIP, *FORMATS) or own or agrees(c):
             of_one |= {(c.gpu_ids, c.field)} if plain else set()
             continue
         known = [k for k in evidence_of(c, fitting=False) if k.form not in ("vector", "matrix")]
@@ -472,7 +482,7 @@ def _verdict(claim: Claim) -> Verdict:
     # A cell that names several GPUs says its value of each; in prose it may be of one of them.
     several = claim.several and claim.block < GRID
     # "Volta: GV100, 2017" is about the chip, which a Quadro is named after.
-    of_chip = claim.gpu in catalog.chips()
+    of_chip = claim.gpu in catalog.chips() and claim.field not in OF_THE_CHIP
     if not known or silent or several or not claim.sure or together or of_chip or claim.field in BY_MAKER:
         return "cannot tell"
     # The figure of any variant of the name, in whichever form it is printed, may be what is meant.
@@ -524,7 +534,8 @@ def _is_option(claim: Claim) -> bool:
         )
         finds = bool(odd) and max(ratios, default=2.0) <= 1
         if claim.total:
-            return finds
+            # Several have more than one: what is less is of something else.
+            return finds or max(ratios, default=1.0) < 1
         # Some programs count in decimal GB: the 40 GiB of a card are 42.9.
         fraction = re.search(r"\.\d+ ?G", claim.stated) is not None
         finds |= fraction and max(ratios, default=2.0) <= agree.DECIMAL["memory_bytes"]
@@ -549,8 +560,11 @@ def _is_option(claim: Claim) -> bool:
     if all("-nvl" in i for i in claim.gpu_ids) and claim.field in ("memory_bytes", "memory_bytes_per_s"):
         pairs = numbers_of(k.value for k in evidence_of(claim))
         return any(states(claim, 2 * value) for value in pairs)
-    of_chips = claim.field in OF_SUPERCHIP or claim.field.startswith("peak:")
-    if all(i in ("gb200", "gb300") for i in claim.gpu_ids) and of_chips:
+    superchip = all(i in ("gb200", "gb300") for i in claim.gpu_ids)
+    if superchip and claim.field == "power_w":
+        # 2,700 W of a GB200 with both chips and the processor.
+        return min(numbers_of(claim.values)) >= 2 * _most(claim)
+    if superchip and (claim.field in OF_SUPERCHIP or claim.field.startswith("peak:")):
         alone = tuple({i for gpu_id in claim.gpu_ids for i in (gpu_id, *agree.twins_of(gpu_id))})
         halves = numbers_of(k.value for k in evidence_of(replace(claim, gpu_ids=alone), fitting=False))
         if any(same(claim, stated, 2 * half) for half in halves for stated in claim.values):
