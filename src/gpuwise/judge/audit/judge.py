@@ -19,7 +19,7 @@ from gpuwise.judge.audit import agree, evidence, explain
 from gpuwise.judge.audit.agree import ROUNDED, agrees, evidence_of, gpus_with, numbers_of, same, states
 from gpuwise.judge.audit.cells import FORMATS, IN_SUM, POINTED, SUMMED, WHOLE, in_thousands
 from gpuwise.judge.audit.evidence import alike
-from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism
+from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism, of_servers
 from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.words import COUNTS, FIELDS, IN_BITS, OF_BUS
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
@@ -198,7 +198,6 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     sheet = _is_sheet(claims) and not _is_of_another(claim for claim, v in judged if v == "contradicts")
     several = len({claim.gpu_ids for claim in claims}) > 1
     mixed = _of_lost_columns(claims)
-    sizes = {(c.line, c.gpu_ids, c.stated, c.block >= GRID) for c in claims if c.field == "memory_bytes"}
     doubted: list[int] = []
     wrong_of: dict[object, set[tuple[float, ...]]] = defaultdict(set)
     # Where of the fields that stand near each other more are wrong of a GPU than right, they are of another
@@ -280,9 +279,6 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         lost = (claim.gpu_ids, claim.field) in mixed
         # What another one has, or one of them under another name, may be meant of that one alone.
         of_one = claim.several and kind in (*TAKEN_FOR_OTHER, explain.NEIGHBOUR)
-        own_size = (claim.line, claim.gpu_ids, claim.stated)
-        # A size behind the name that stands in a cell, too, is of a variant that the catalog lacks.
-        of_one |= {(*own_size, True), (*own_size, False)} <= sizes
         if besides or else_ or unowned or measured or lost or of_one or (unsure and not sheet):
             verdicts[place] = "cannot tell"
             doubted.append(place)
@@ -517,9 +513,13 @@ def _is_option(claim: Claim) -> bool:
         # Of RDNA 3 each lane issues two operations at once, and is counted as two.
         double = all((catalog.get(i).architecture or "").startswith("RDNA 3") for i in claim.gpu_ids)
         return double and states(replace(claim, count=1), 2 * _most(claim))
+    soc = all(catalog.get(i).text("form") == "soc" for i in claim.gpu_ids)
     if claim.field == "memory_bus_bits":
-        # "Llama 3 in 4 bits" is of a model.
-        return min(numbers_of(claim.values)) < OF_BUS
+        # "Llama 3 in 4 bits" is of a model, 64 bits beside processor cores are of these.
+        return min(numbers_of(claim.values)) < OF_BUS * (3 if soc else 1)
+    if soc and claim.field == "power_w":
+        # What is more is of the computer around it.
+        return min(numbers_of(claim.values)) > _most(claim)
     if claim.field == "memory_bytes" and claim.is_range:
         # "9-10 GB" is what something takes.
         return True
@@ -547,7 +547,7 @@ def _is_option(claim: Claim) -> bool:
         between = len(claim.gpu_ids) == 1 and min(ratios, default=2.0) <= 1 <= max(ratios, default=0.0)
         if finds or machine or between or any(alike(ratio, 1, REPORTED) for ratio in ratios):
             return True
-    if claim.field == "memory_bytes" and all(catalog.get(i).text("form") == "soc" for i in claim.gpu_ids):
+    if claim.field == "memory_bytes" and soc:
         return max(numbers_of(claim.values)) <= _most(claim)
     if claim.field == "link_bytes_per_s":
         # What the slot carries, both ways or one: a label "Interconnect" says not which is meant.
@@ -680,6 +680,8 @@ def _is_other_rate(claim: Claim) -> bool:
         cached = min(values, default=0.0) > CACHED * _most(claim)
         # And what is in bits, without the digits of the memory's, is a network's.
         cached = (cached or _counts_bits(claim)) and claim.block < GRID and mechanism(claim) is None
+        # Eight times the rate of a server's GPU is that of its machine.
+        links += [8 * _most(claim)] * of_servers(claim)
         return cached or any(alike(v, link / n, ROUNDED) for v in values for link in links for n in (1, 2))
     if claim.field == "peak:tensor":
         # The text does not name the format. Formats of 8 bits and fewer are advertised by their sparse rate,
