@@ -98,6 +98,8 @@ ONCE = re.compile("GA10[2-9]|AD10|GB20")
 MOSTLY = 4
 # Claims of a group that must agree, and as many as contradict, for a contradiction to be sure.
 LEAST = 2
+# Digits that differ from each other, in another order than those of the known count, are no coincidence.
+DISTINCT_DIGITS = 3
 # Claims of one row that only one of several variants explains: the row speaks of that one.
 DISTINCT = 2
 # A text about something else mentions GPUs in passing. A claim is accused only where at least COMPANY other
@@ -479,7 +481,8 @@ def _verdict(claim: Claim) -> Verdict:
     several = claim.several and claim.block < GRID
     # "Volta: GV100, 2017" is about the chip, which a Quadro is named after.
     of_chip = claim.gpu in catalog.chips() and claim.field not in OF_THE_CHIP
-    if not known or silent or several or not claim.sure or together or of_chip or claim.field in BY_MAKER:
+    unsure = not (claim.sure or _is_read_by_digits(claim))
+    if not known or silent or several or unsure or together or of_chip or claim.field in BY_MAKER:
         return "cannot tell"
     # The figure of any variant of the name, in whichever form it is printed, may be what is meant.
     disputed = any(_is_disputed(claim, stated, k) for k in known for stated in claim.values)
@@ -493,6 +496,13 @@ def _verdict(claim: Claim) -> Verdict:
     other = _LEAST.search(claim.stated) is not None or _is_other_rate(claim) or _is_option(claim)
     other = other or _is_stated_otherwise(claim)
     return "cannot tell" if disputed or other else "contradicts"
+
+
+def _is_read_by_digits(claim: Claim) -> bool:
+    """Whether the digits of the known count in another order show that an unsure reading is right."""
+    distinct = {*"".join(f"{v:.0f}" for v in numbers_of(claim.values))}
+    telling = claim.field in COUNTS and len(distinct) >= DISTINCT_DIGITS and not (claim.doubt or claim.several)
+    return telling and (mechanism(claim) or ("",))[0] == "digit swap"
 
 
 def _has_no_link(gpu_id: str, field: str) -> bool:
