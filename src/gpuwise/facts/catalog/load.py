@@ -203,9 +203,11 @@ def models() -> tuple[tuple[str | None, tuple[str, ...], tuple[str, ...]], ...]:
 
 @cache
 def sizes_outside(gpu_id: str) -> tuple[int, ...]:
-    """Gigabytes of the variants outside the catalog that share a model with this GPU."""
+    """Gigabytes of the variants outside the catalog that share a model with this GPU: as they were sold, since
+    a rebuilt card is meant only where its name has the size."""
     mine = {model for of_id, names, _ in models() if of_id == gpu_id for model in names}
-    words = [word for of_id, names, all_ in models() if of_id is None and mine & {*names} for word in all_]
+    others = [{*words} for of_id, names, words in models() if of_id is None and mine & {*names}]
+    words = [word for words in others if "rebuilt" not in words for word in words]
     return tuple(int(word.removesuffix("gb")) for word in words if re.fullmatch(r"\d+gb", word))
 
 
