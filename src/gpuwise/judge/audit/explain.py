@@ -211,11 +211,6 @@ def is_of_no_bus(claim: Claim) -> bool:
     return claim.field == "memory_bus_bits" and any(v % OF_BUS for v in numbers_of(claim.values))
 
 
-def of_servers(claim: Claim) -> bool:
-    """Whether it is of GPUs that are sold in machines of eight."""
-    return any(catalog.get(i).text("segment") == "server" for i in claim.gpu_ids)
-
-
 def mechanism(claim: Claim) -> Explained | None:
     """A known way in which just this wrong figure comes about: a witness of its own."""
     field, peak = claim.field, claim.field.startswith("peak:")
@@ -245,9 +240,8 @@ def mechanism(claim: Claim) -> Explained | None:
     if field == "link_bytes_per_s" and any(equal(2 * mine, value) for mine, value in pairs):
         return "unit", "this is the rate of one direction; both together are twice that"
     if peak or field in _IN_BYTES or field.endswith(("_hz", "_flop_per_s")):
-        # Bits for bytes, of rates alone: 8 times a memory size is another product's, and in servers are eight.
-        bits = (1 / 8, *((8,) * (not of_servers(claim)))) if field.endswith("bytes_per_s") else ()
-        factors = (*bits, *_PREFIXES)
+        # Bits for bytes, of rates alone: 8 times a memory size is another product's.
+        factors = (*((8, 1 / 8) if field.endswith("bytes_per_s") else ()), *_PREFIXES)
         for v, factor in ((replace(v, value=v.value / f), f) for v in stated for f in factors):
             if any(is_near(claim, v, k) for k, _ in known if k):
                 times = f"{factor:,g} times" if factor >= 1 else f"1/{1 / factor:,g} of"

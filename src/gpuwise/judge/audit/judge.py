@@ -19,7 +19,7 @@ from gpuwise.judge.audit import agree, evidence, explain
 from gpuwise.judge.audit.agree import ROUNDED, agrees, evidence_of, gpus_with, numbers_of, same, states
 from gpuwise.judge.audit.cells import FORMATS, IN_SUM, POINTED, SUMMED, WHOLE, in_thousands
 from gpuwise.judge.audit.evidence import alike
-from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism, of_servers
+from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism
 from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.words import COUNTS, FIELDS, IN_BITS, OF_BUS
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
@@ -500,9 +500,10 @@ def _verdict(claim: Claim) -> Verdict:
 
 def _is_read_by_digits(claim: Claim) -> bool:
     """Whether the digits of the known count in another order show that an unsure reading is right."""
+    if claim.field not in COUNTS or claim.doubt or claim.several:
+        return False
     distinct = {*"".join(f"{v:.0f}" for v in numbers_of(claim.values))}
-    telling = claim.field in COUNTS and len(distinct) >= DISTINCT_DIGITS and not (claim.doubt or claim.several)
-    return telling and (mechanism(claim) or ("",))[0] == "digit swap"
+    return len(distinct) >= DISTINCT_DIGITS and (mechanism(claim) or ("",))[0] == "digit swap"
 
 
 def _has_no_link(gpu_id: str, field: str) -> bool:
@@ -690,8 +691,6 @@ def _is_other_rate(claim: Claim) -> bool:
         cached = min(values, default=0.0) > CACHED * _most(claim)
         # And what is in bits, without the digits of the memory's, is a network's.
         cached = (cached or _counts_bits(claim)) and claim.block < GRID and mechanism(claim) is None
-        # Eight times the rate of a server's GPU is that of its machine.
-        links += [8 * _most(claim)] * of_servers(claim)
         return cached or any(alike(v, link / n, ROUNDED) for v in values for link in links for n in (1, 2))
     if claim.field == "peak:tensor":
         # The text does not name the format. Formats of 8 bits and fewer are advertised by their sparse rate,
