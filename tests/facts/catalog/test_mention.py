@@ -87,7 +87,7 @@ def test_spellings(name: str, gpu_ids: tuple[str, ...]) -> None:
         ("H100 PCIe Gen5 x16", ["H100"]),
         ("8xV100 16GB", ["V100 16GB"]),
         ("10xA100, x_1xH100_80GB_SXM5_v2", ["A100", "H100_80GB_SXM5"]),
-        ("RTX 4090 47GB", ["RTX 4090"]),
+        ("RTX 4090 48GB", ["RTX 4090"]),
         ("| A6000 |\n80GB |", ["A6000"]),
     ],
 )
@@ -119,7 +119,7 @@ def test_numbers_and_longer_words_are_no_gpu(text: str) -> None:
         *(
             "RTX 3080 Ti SUPER",
             "RTX 4080 12GB",
-            "RTX 4090 47GB",
+            "RTX 4090 48GB",
             "RTX 9090",
             "GTX 1090 Ti",
             "MI999X",

@@ -430,8 +430,8 @@ def test_a_rate_taken_for_another_form_is_not_a_system_s() -> None:
         ("# GB200\n- TDP: 2,700 W\n- FP4: 10 PFLOPS", "power_w", "cannot tell"),
         ("# GB200\n- TDP: 1,700 W\n- FP4: 10 PFLOPS", "power_w", "contradicts"),
         # A rebuilt card is called by its size.
-        ("The RTX 4090 48GB has 48 GB of memory at 1008 GB/s.", "memory_bytes_per_s", "cannot tell"),
-        ("The RTX 4090 has 48 GB of memory at 1008 GB/s.", "memory_bytes", "contradicts"),
+        (_table("Card | Memory", "RTX 4090 \u00b7 48 GB | 48 GB"), "memory_bytes", "cannot tell"),
+        (_table("Card | Memory", "RTX 4090 | 48 GB"), "memory_bytes", "contradicts"),
         # Units of AMD's chips: four in a compute unit of CDNA, two in one of RDNA.
         ("# RX 9070 XT\n- Compute units: 64\n- AI accelerators: 64", "tensor_cores", "contradicts"),
         ("# MI355X\n- Compute units: 256\n- Matrix cores: 1,024", "tensor_cores", "agrees"),

@@ -203,11 +203,9 @@ def models() -> tuple[tuple[str | None, tuple[str, ...], tuple[str, ...]], ...]:
 
 @cache
 def sizes_outside(gpu_id: str) -> tuple[int, ...]:
-    """Gigabytes of the variants outside the catalog that share a model with this GPU, as they were sold:
-    a rebuilt card is meant only where its name has the size."""
+    """Gigabytes of the variants outside the catalog that share a model with this GPU."""
     mine = {model for of_id, names, _ in models() if of_id == gpu_id for model in names}
-    others = [{*words} for of_id, names, words in models() if of_id is None and mine & {*names}]
-    words = [word for words in others if "rebuilt" not in words for word in words]
+    words = [word for of_id, names, all_ in models() if of_id is None and mine & {*names} for word in all_]
     return tuple(int(word.removesuffix("gb")) for word in words if re.fullmatch(r"\d+gb", word))
 
 

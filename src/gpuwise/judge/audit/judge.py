@@ -98,8 +98,6 @@ ONCE = re.compile("GA10[2-9]|AD10|GB20")
 MOSTLY = 4
 # Claims of a group that must agree, and as many as contradict, for a contradiction to be sure.
 LEAST = 2
-# Digits that differ from each other, in another order than those of the known count, are no coincidence.
-DISTINCT_DIGITS = 3
 # Claims of one row that only one of several variants explains: the row speaks of that one.
 DISTINCT = 2
 # A text about something else mentions GPUs in passing. A claim is accused only where at least COMPANY other
@@ -200,6 +198,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     sheet = _is_sheet(claims) and not _is_of_another(claim for claim, v in judged if v == "contradicts")
     several = len({claim.gpu_ids for claim in claims}) > 1
     mixed = _of_lost_columns(claims)
+    sizes = {(c.line, c.gpu_ids, c.stated, c.block >= GRID) for c in claims if c.field == "memory_bytes"}
     doubted: list[int] = []
     wrong_of: dict[object, set[tuple[float, ...]]] = defaultdict(set)
     # Where of the fields that stand near each other more are wrong of a GPU than right, they are of another
@@ -281,6 +280,9 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         lost = (claim.gpu_ids, claim.field) in mixed
         # What another one has, or one of them under another name, may be meant of that one alone.
         of_one = claim.several and kind in (*TAKEN_FOR_OTHER, explain.NEIGHBOUR)
+        # A size behind the name that stands in a cell, too, is of a variant that the catalog lacks.
+        size = (claim.line, claim.gpu_ids, claim.stated)
+        of_one |= {(*size, True), (*size, False)} <= sizes
         if besides or else_ or unowned or measured or lost or of_one or (unsure and not sheet):
             verdicts[place] = "cannot tell"
             doubted.append(place)
@@ -481,8 +483,7 @@ def _verdict(claim: Claim) -> Verdict:
     several = claim.several and claim.block < GRID
     # "Volta: GV100, 2017" is about the chip, which a Quadro is named after.
     of_chip = claim.gpu in catalog.chips() and claim.field not in OF_THE_CHIP
-    unsure = not (claim.sure or _is_read_by_digits(claim))
-    if not known or silent or several or unsure or together or of_chip or claim.field in BY_MAKER:
+    if not known or silent or several or not claim.sure or together or of_chip or claim.field in BY_MAKER:
         return "cannot tell"
     # The figure of any variant of the name, in whichever form it is printed, may be what is meant.
     disputed = any(_is_disputed(claim, stated, k) for k in known for stated in claim.values)
@@ -496,14 +497,6 @@ def _verdict(claim: Claim) -> Verdict:
     other = _LEAST.search(claim.stated) is not None or _is_other_rate(claim) or _is_option(claim)
     other = other or _is_stated_otherwise(claim)
     return "cannot tell" if disputed or other else "contradicts"
-
-
-def _is_read_by_digits(claim: Claim) -> bool:
-    """Whether the digits of the known count in another order show that an unsure reading is right."""
-    if claim.field not in COUNTS or claim.doubt or claim.several:
-        return False
-    distinct = {*"".join(f"{v:.0f}" for v in numbers_of(claim.values))}
-    return len(distinct) >= DISTINCT_DIGITS and (mechanism(claim) or ("",))[0] == "digit swap"
 
 
 def _has_no_link(gpu_id: str, field: str) -> bool:
