@@ -91,11 +91,11 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
     spec = catalog.get(gpu_id)
     if field.startswith("peak:"):
         return tuple(_peaks(spec, field.removeprefix("peak:")))
-    if field == "matrix_units":
-        return tuple(_matrix_units(spec))
     # Texts call the cores of any maker shaders.
     field = next((n for n in (field, *_SHADERS * (field in _SHADERS)) if n in spec.facts), field)
-    fact = spec.facts.get(field)
+    # NVIDIA's tensor cores, which all do FP16.
+    units = field == "matrix_units" and spec.vendor == "NVIDIA"
+    fact = spec.facts.get("matrix_fp16" if units else field)
     if fact is None and field == "link" and spec.vendor != "NVIDIA":
         # NVLink is NVIDIA's: what has a size of memory here lacks it.
         fact = spec.facts.get("memory_bytes")
@@ -173,18 +173,6 @@ def _computed_from(spec: GpuSpec, field: str) -> Iterator[Evidence]:
             times = product / number
             value, *others = (n * times for n in (known.value, *known.alternatives) if isinstance(n, float))
             yield replace(known, value=value, text=printed(field, value), alternatives=(*others,))
-
-
-def _matrix_units(spec: GpuSpec) -> Iterator[Evidence]:
-    """Whether an NVIDIA GPU has tensor cores: those of before Volta, and the small Turing chips, have none.
-
-    Source: compute capabilities, CUDA C++ Programming Guide.
-    """
-    architecture = spec.facts.get("architecture")
-    if spec.vendor == "NVIDIA" and architecture is not None:
-        without = str(architecture.value).startswith(("Kepler", "Maxwell", "Pascal"))
-        yes = "no" if without or (spec.text("chip") or "").startswith(("TU116", "TU117")) else "yes"
-        yield Evidence(value=yes, text=yes, source=architecture.source, sources=2)
 
 
 @cache

@@ -35,8 +35,6 @@ OF_EACH = frozenset(
 # What variants of one name have alike, or near each other: one that no source dates is as old as the others.
 ALIKE = frozenset({"launch", "launch_price_usd"})
 OF_MEMORY = frozenset({"memory_bytes_per_s", "memory_bus_bits"})
-# What every product of a chip has of it.
-OF_THE_CHIP = frozenset({"architecture", "transistors", "die_area_m2", "process_nm"})
 # What programs measure, rates of arithmetic apart.
 MEASURED = frozenset({"memory_bytes_per_s", "link_bytes_per_s", "power_w", "boost_hz", "base_hz", "core_hz"})
 NOT_JUDGED = frozenset({"price", "peak:"})
@@ -251,10 +249,10 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         # So far from every known value something else is counted: what a job asks for, images a second.
         # A rate without a unit may be of images, or in the unit of another cell.
         bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
-        most = CPU if claim.field.endswith("_hz") and "GHz" in claim.stated else OTHER
         # But not what another GPU has, in a table that states the field rightly of most.
         of_field = places[claim.block // GRID, claim.field]
-        most = OTHER if claim.block >= GRID and of_field["agrees"] else most
+        clock = claim.field.endswith("_hz") and not (claim.block >= GRID and of_field["agrees"])
+        most = CPU if clock and "GHz" in claim.stated else OTHER
         else_ = bool(known and stated) and not claim.total and claim.field not in OF_WIDTH and (
             kind != explain.NEIGHBOUR or of_field["agrees"] < MOST_RIGHT * of_field["contradicts"]
         ) and (
@@ -482,7 +480,7 @@ def _verdict(claim: Claim) -> Verdict:
     # A cell that names several GPUs says its value of each; in prose it may be of one of them.
     several = claim.several and claim.block < GRID
     # "Volta: GV100, 2017" is about the chip, which a Quadro is named after.
-    of_chip = claim.gpu in catalog.chips() and claim.field not in OF_THE_CHIP
+    of_chip = claim.gpu in catalog.chips()
     if not known or silent or several or not claim.sure or together or of_chip or claim.field in BY_MAKER:
         return "cannot tell"
     # The figure of any variant of the name, in whichever form it is printed, may be what is meant.
@@ -521,9 +519,10 @@ def _is_option(claim: Claim) -> bool:
     if claim.field == "memory_bus_bits":
         # "Llama 3 in 4 bits" is of a model, 64 bits beside processor cores are of these.
         return min(numbers_of(claim.values)) < OF_BUS * (3 if soc else 1)
-    if soc and claim.field == "power_w":
-        # What is more is of the computer around it.
-        return min(numbers_of(claim.values)) > _most(claim)
+    superchip = all(i in ("gb200", "gb300") for i in claim.gpu_ids)
+    if claim.field == "power_w" and (soc or superchip):
+        # More is of the computer around it, 2,700 W of both chips of a GB200 and their processor.
+        return min(numbers_of(claim.values)) > _most(claim) * (1 + superchip)
     if claim.field == "memory_bytes" and claim.is_range:
         # "9-10 GB" is what something takes.
         return True
@@ -564,10 +563,6 @@ def _is_option(claim: Claim) -> bool:
     if all("-nvl" in i for i in claim.gpu_ids) and claim.field in ("memory_bytes", "memory_bytes_per_s"):
         pairs = numbers_of(k.value for k in evidence_of(claim))
         return any(states(claim, 2 * value) for value in pairs)
-    superchip = all(i in ("gb200", "gb300") for i in claim.gpu_ids)
-    if superchip and claim.field == "power_w":
-        # 2,700 W of a GB200 with both chips and the processor.
-        return min(numbers_of(claim.values)) >= 2 * _most(claim)
     if superchip and (claim.field in OF_SUPERCHIP or claim.field.startswith("peak:")):
         alone = tuple({i for gpu_id in claim.gpu_ids for i in (gpu_id, *agree.twins_of(gpu_id))})
         halves = numbers_of(k.value for k in evidence_of(replace(claim, gpu_ids=alone), fitting=False))
