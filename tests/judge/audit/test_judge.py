@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpuwise.judge import audit
-from gpuwise.judge.audit import agree, document, read
+from gpuwise.judge.audit import agree, document, explain, read
 from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.judge import judge
 from gpuwise.model.judgement import Claim, Number
@@ -452,3 +454,15 @@ def test_less_than_one_has_is_no_sum() -> None:
 def test_twice_a_clock_is_wrong_in_a_column_of_clocks() -> None:
     text = _table("GPU | Memory | Boost clock", "RTX 4080 | 16 GB | 5.01 GHz", "RTX 4090 | 24 GB | 2.52 GHz")
     assert [v for _, v, _ in _found(text, "boost_hz")] == ["contradicts", "agrees"]
+
+
+def test_a_figure_beside_the_right_one_may_be_its_neighbour_s() -> None:
+    wrong = Claim(
+        line=3, gpu="RTX 4070", gpu_ids=("rtx-4070",), field="cuda_cores", stated="4,864",
+        values=(Number(value=4864.0, digits=4),),
+    )  # fmt: skip
+    right = replace(wrong, line=4, stated="5,888", values=(Number(value=5888.0, digits=4),))
+    theirs = replace(wrong, line=5, gpu="RTX 3060 Ti", gpu_ids=("rtx-3060-ti",))
+    texts = [[wrong], [wrong, right], [wrong, right, theirs]]
+    given = [explain.Around(claims, [wrong]).is_given_to_other(wrong) for claims in texts]
+    assert given == [False, True, False]

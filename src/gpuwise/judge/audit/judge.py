@@ -276,8 +276,10 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         foreign |= claim.block < GRID and claim.field in OF_MAKER and _is_of_other_maker(claim)
         unsure = failed or weak or passing or text.is_of_other(claim) or foreign
         lost = (claim.gpu_ids, claim.field) in mixed
-        # What another one has, or one of them under another name, may be meant of that one alone.
-        of_one = claim.several and kind in (*TAKEN_FOR_OTHER, explain.NEIGHBOUR)
+        # What another one has, or one of them under another name, may be meant of that one alone; so may the
+        # figure of a neighbour of which the text states none, where it states the right one of this GPU.
+        beside = kind == explain.NEIGHBOUR and text.is_given_to_other(claim)
+        of_one = beside or (claim.several and kind in (*TAKEN_FOR_OTHER, explain.NEIGHBOUR))
         # A size behind the name that stands in a cell, too, is of a variant that the catalog lacks.
         size = (claim.line, claim.gpu_ids, claim.stated)
         of_one |= {(*size, True), (*size, False)} <= sizes
