@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import pytest
 
+from evaluation.audit import mutate
 from gpuwise.facts import catalog
 from gpuwise.judge import audit
 from gpuwise.judge.audit import evidence
@@ -283,3 +284,34 @@ def test_a_table_that_lost_its_mark_up_accuses_nobody(style: Callable[..., str],
     for specs in list(groups())[::7]:
         text = DRESSES[dress](style(specs, {spec.id: values(spec) for spec in specs}))
         assert [f for f in audit.audit_text(text).findings if f.verdict == "contradicts"] == []
+
+
+MUTATED = """| GPU | Memory | Bandwidth | TDP | CUDA cores | Launch |
+|---|---|---|---|---|---|
+| RTX 4090 | 24 GB | 1,008 GB/s | 450 W | 16,384 | October 2022 |
+| RTX 3080 Ti | 12 GB | 912 GB/s | 350 W | 10,240 | June 2021 |
+| L40S | 48 GB | 864 GB/s | 350 W | 18,176 | August 2023 |
+"""
+
+
+def test_errors_are_put_into_a_text_one_at_a_time() -> None:
+    found = list(mutate.mutations(MUTATED, "a.md", random.Random(1), 2))
+    accused = [f for _, _, f in found if f is not None and f.verdict == "contradicts"]
+    assert len(found) >= 25
+    assert len(accused) >= 0.9 * len(found)
+    assert all(error.stated != error.written for _, error, _ in found)
+
+
+@pytest.mark.parametrize(
+    ("stated", "factor", "made"),
+    [
+        ("1,008 GB/s", 2.0, "2,016 GB/s"),
+        ("2.52 GHz", 0.5, "1.26 GHz"),
+        ("16 GB", 0.5, "8 GB"),
+        ("3 nm", 0.5, "1.5 nm"),
+        ("4,8 TB/s", 2.0, "9.6 TB/s"),
+    ],
+)
+def test_a_wrong_figure_is_printed_like_the_right_one(stated: str, factor: float, made: str) -> None:
+    assert mutate.scaled(stated, factor) == made
+    assert sorted(mutate.swapped(stated, random.Random(1))) == sorted(stated)

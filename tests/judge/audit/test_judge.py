@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpuwise.judge import audit
-from gpuwise.judge.audit import agree, document, read
+from gpuwise.judge.audit import agree, document, explain, read
 from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.judge import judge
 from gpuwise.model.judgement import Claim, Number
@@ -383,3 +385,84 @@ def test_a_step_of_the_range_is_a_tier_or_a_generation(gpu_id: str, near: set[st
 )  # fmt: skip
 def test_units_rates_and_rows_of_one_gpu(text: str, found: list[tuple[str, str]]) -> None:
     assert kinds(text) == found
+
+
+def _table(*rows: str) -> str:
+    """A table of GPUs, the first row its head."""
+    head, *rest = rows
+    return "\n".join(f"| {row} |" for row in (head, "|".join("-" * (head.count("|") + 1)), *rest)) + "\n"
+
+
+def _found(text: str, field: str) -> list[tuple[str, str, str | None]]:
+    found = audit.audit_text(text, "a.md").findings
+    return [(f.stated, f.verdict, f.kind) for f in found if f.field == field]
+
+
+def test_sparse_rates_of_blackwell_ultra_are_their_own() -> None:
+    said = "The B300 does {} PFLOPS of FP4 with sparsity and has 288 GB of HBM3e at 8 TB/s."
+    verdicts_of = {n: _found(said.format(n), "peak:fp4")[0][1] for n in (18, 28)}
+    assert verdicts_of == {18: "agrees", 28: "contradicts"}
+    # Nor does CDNA 4 double its rate in 4 bits.
+    text = "The MI355X does 20 PFLOPS of FP4 with sparsity and has 288 GB of HBM3e at 8 TB/s."
+    assert _found(text, "peak:fp4")[0][1] == "cannot tell"
+
+
+def test_a_rate_taken_for_another_form_is_not_a_system_s() -> None:
+    # 1,307 is eight times the fp32 rate by chance.
+    rows = (
+        "MI300X | 192 GB | 1,307 TFLOPS",
+        "MI325X | 256 GB | 1,307 TFLOPS",
+        "H200 | 141 GB | 1,979 TFLOPS",
+    )
+    text = _table("GPU | Memory | BF16 (sparse)", *rows)
+    assert [kind for _, _, kind in _found(text, "peak:bf16")] == ["dense as sparse"] * 2 + [None]
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "verdict"),
+    [
+        # A cell of several GPUs may be of one of them, whose base clock it is.
+        (_table("Clock | RTX 5090 vs RTX 4090", "Boost clock | 2.23 GHz"), "boost_hz", "cannot tell"),
+        (_table("Clock | RTX 4090", "Boost clock | 2.23 GHz"), "boost_hz", "contradicts"),
+        # What its computer draws, and the word of its processor.
+        ("The GB10 has 128 GB at 273 GB/s. The compact desktop takes 300 W.", "power_w", "cannot tell"),
+        ("# Apple M1\n- Memory: 16 GB\n- Rate: 68 GB/s\n- Bus: 64-bit", "memory_bus_bits", "cannot tell"),
+        ("# GTX 1080\n- Memory: 8 GB\n- Rate: 320 GB/s\n- Bus: 64-bit", "memory_bus_bits", "contradicts"),
+        # Both chips of a superchip with its processor; one of them.
+        ("# GB200\n- TDP: 2,700 W\n- FP4: 10 PFLOPS", "power_w", "cannot tell"),
+        ("# GB200\n- TDP: 1,700 W\n- FP4: 10 PFLOPS", "power_w", "contradicts"),
+        # A rebuilt card is called by its size.
+        (_table("Card | Memory", "RTX 4090 \u00b7 48 GB | 48 GB"), "memory_bytes", "cannot tell"),
+        (_table("Card | Memory", "RTX 4090 | 48 GB"), "memory_bytes", "contradicts"),
+        # Units of AMD's chips: four in a compute unit of CDNA, two in one of RDNA.
+        ("# RX 9070 XT\n- Compute units: 64\n- AI accelerators: 64", "tensor_cores", "contradicts"),
+        ("# MI355X\n- Compute units: 256\n- Matrix cores: 1,024", "tensor_cores", "agrees"),
+        ("The MI300X and MI325X do more per matrix core: 256 on the MI300X.", "tensor_cores", "cannot tell"),
+        ("The core of the RTX 5090 operates at a core clock of 2,107 MHz.", "core_hz", "contradicts"),
+        ("The RTX 5090 operates at 2,107 MHz in this game.", "core_hz", ""),
+    ],
+)  # fmt: skip
+def test_what_else_a_figure_may_be_of(text: str, field: str, verdict: str) -> None:
+    assert ([found[1] for found in _found(text, field)] or [""])[-1] == verdict
+
+
+def test_less_than_one_has_is_no_sum() -> None:
+    said = "Two RTX 3090s give you 48 GB of combined VRAM \u2014 enough for 70B Q4 with 8 GB of headroom."
+    assert _found(said, "memory_bytes") == [("8 GB", "cannot tell", None)]
+
+
+def test_twice_a_clock_is_wrong_in_a_column_of_clocks() -> None:
+    text = _table("GPU | Memory | Boost clock", "RTX 4080 | 16 GB | 5.01 GHz", "RTX 4090 | 24 GB | 2.52 GHz")
+    assert [v for _, v, _ in _found(text, "boost_hz")] == ["contradicts", "agrees"]
+
+
+def test_a_figure_beside_the_right_one_may_be_its_neighbour_s() -> None:
+    wrong = Claim(
+        line=3, gpu="RTX 4070", gpu_ids=("rtx-4070",), field="cuda_cores", stated="4,864",
+        values=(Number(value=4864.0, digits=4),),
+    )  # fmt: skip
+    right = replace(wrong, line=4, stated="5,888", values=(Number(value=5888.0, digits=4),))
+    theirs = replace(wrong, line=5, gpu="RTX 3060 Ti", gpu_ids=("rtx-3060-ti",))
+    texts = [[wrong], [wrong, right], [wrong, right, theirs]]
+    given = [explain.Around(claims, [wrong]).is_given_to_other(wrong) for claims in texts]
+    assert given == [False, True, False]

@@ -46,6 +46,7 @@ _OF_CHIP = frozenset(
 )
 # A street price, say: too rough to judge by.
 _APPROXIMATE = re.compile(r"approximate\b")
+_NOT_TWICE = "not twice the dense"
 _DIFFER = re.compile(r"other sources differ: (.*)")
 # Chips of which the same card is made, too.
 _CHIPS = re.compile(r"\b[A-Z]{2}\d{3}\b")
@@ -90,11 +91,11 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
     spec = catalog.get(gpu_id)
     if field.startswith("peak:"):
         return tuple(_peaks(spec, field.removeprefix("peak:")))
-    if field == "matrix_units":
-        return tuple(_matrix_units(spec))
     # Texts call the cores of any maker shaders.
     field = next((n for n in (field, *_SHADERS * (field in _SHADERS)) if n in spec.facts), field)
-    fact = spec.facts.get(field)
+    # NVIDIA's tensor cores, which all do FP16.
+    units = field == "matrix_units" and spec.vendor == "NVIDIA"
+    fact = spec.facts.get("matrix_fp16" if units else field)
     if fact is None and field == "link" and spec.vendor != "NVIDIA":
         # NVLink is NVIDIA's: what has a size of memory here lacks it.
         fact = spec.facts.get("memory_bytes")
@@ -172,18 +173,6 @@ def _computed_from(spec: GpuSpec, field: str) -> Iterator[Evidence]:
             times = product / number
             value, *others = (n * times for n in (known.value, *known.alternatives) if isinstance(n, float))
             yield replace(known, value=value, text=printed(field, value), alternatives=(*others,))
-
-
-def _matrix_units(spec: GpuSpec) -> Iterator[Evidence]:
-    """Whether an NVIDIA GPU has tensor cores: those of before Volta, and the small Turing chips, have none.
-
-    Source: compute capabilities, CUDA C++ Programming Guide.
-    """
-    architecture = spec.facts.get("architecture")
-    if spec.vendor == "NVIDIA" and architecture is not None:
-        without = str(architecture.value).startswith(("Kepler", "Maxwell", "Pascal"))
-        yes = "no" if without or (spec.text("chip") or "").startswith(("TU116", "TU117")) else "yes"
-        yield Evidence(value=yes, text=yes, source=architecture.source, sources=2)
 
 
 @cache
@@ -290,8 +279,12 @@ def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:
         yield one(peak, peak.flop_per_s, "matrix" if exact and peak.unit == "matrix" and vector else "dense")
     yield from (one(peak, peak.flop_per_s, "sparse") for peak in mine if peak.sparse)
     architecture = spec.architecture or ""
-    if not exact and architecture.startswith(_SPARSE_SINCE):
-        yield from (one(peak, 2 * peak.flop_per_s, "sparse") for peak in dense)
+    # CDNA 4 does FP4 in dense matrices alone.
+    if not exact and architecture.startswith(_SPARSE_SINCE) and (form, architecture) != ("fp4", "CDNA 4"):
+        # Of Blackwell Ultra another sparse rate is stated: 18 PFLOPS of FP4 beside 14.
+        other = {p.field for p in mine if p.sparse and _NOT_TWICE in p.note}
+        doubled = [peak for peak in dense if f"{peak.field}:sparse" not in other]
+        yield from (one(peak, 2 * peak.flop_per_s, "sparse") for peak in doubled)
     # Databases compute them by ratios that vendors do not state: only where a text speaks of vectors.
     yield from (one(peak, peak.flop_per_s, "vector") for peak in aside)
     for derived in _derived(spec.id):

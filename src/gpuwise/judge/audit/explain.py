@@ -189,6 +189,11 @@ class Around:
         forms = {known.form for known in evidence_of(claim)} if claim.field.startswith("peak:") else ()
         return other is not None and agrees(other) and {*claim.gpu_ids} <= {*other.gpu_ids} and len(forms) < 2
 
+    def is_given_to_other(self, claim: Claim) -> bool:
+        """Whether the text states the right value of this GPU, and none of the one that has this figure."""
+        having = gpus_with(claim.field, claim.values)
+        return self.elsewhere(claim) is not None and not any(self.right.get((i, claim.field)) for i in having)
+
     def elsewhere(self, claim: Claim) -> Claim | None:
         """Where the same text states the right value."""
         others = (c for gpu_id in claim.gpu_ids for c in self.right.get((gpu_id, claim.field), {}).values())

@@ -196,6 +196,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     sheet = _is_sheet(claims) and not _is_of_another(claim for claim, v in judged if v == "contradicts")
     several = len({claim.gpu_ids for claim in claims}) > 1
     mixed = _of_lost_columns(claims)
+    sizes = {(c.line, c.gpu_ids, c.stated, c.block >= GRID) for c in claims if c.field == "memory_bytes"}
     doubted: list[int] = []
     wrong_of: dict[object, set[tuple[float, ...]]] = defaultdict(set)
     # Where of the fields that stand near each other more are wrong of a GPU than right, they are of another
@@ -248,9 +249,10 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         # So far from every known value something else is counted: what a job asks for, images a second.
         # A rate without a unit may be of images, or in the unit of another cell.
         bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
-        most = CPU if claim.field.endswith("_hz") and "GHz" in claim.stated else OTHER
         # But not what another GPU has, in a table that states the field rightly of most.
         of_field = places[claim.block // GRID, claim.field]
+        clock = claim.field.endswith("_hz") and not (claim.block >= GRID and of_field["agrees"])
+        most = CPU if clock and "GHz" in claim.stated else OTHER
         else_ = bool(known and stated) and not claim.total and claim.field not in OF_WIDTH and (
             kind != explain.NEIGHBOUR or of_field["agrees"] < MOST_RIGHT * of_field["contradicts"]
         ) and (
@@ -274,7 +276,14 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         foreign |= claim.block < GRID and claim.field in OF_MAKER and _is_of_other_maker(claim)
         unsure = failed or weak or passing or text.is_of_other(claim) or foreign
         lost = (claim.gpu_ids, claim.field) in mixed
-        if besides or else_ or unowned or measured or lost or (unsure and not sheet):
+        # What another one has, or one of them under another name, may be meant of that one alone; so may the
+        # figure of a neighbour of which the text states none, where it states the right one of this GPU.
+        beside = kind == explain.NEIGHBOUR and text.is_given_to_other(claim)
+        of_one = beside or (claim.several and kind in (*TAKEN_FOR_OTHER, explain.NEIGHBOUR))
+        # A size behind the name that stands in a cell, too, is of a variant that the catalog lacks.
+        size = (claim.line, claim.gpu_ids, claim.stated)
+        of_one |= {(*size, True), (*size, False)} <= sizes
+        if besides or else_ or unowned or measured or lost or of_one or (unsure and not sheet):
             verdicts[place] = "cannot tell"
             doubted.append(place)
         elif not _is_witnessed(claim, text):
@@ -432,7 +441,8 @@ def _of_systems(claims: Sequence[Claim]) -> dict[int, int]:
     rows, of_one = defaultdict[tuple[int, object], dict[int, Claim]](dict), set[tuple[object, str]]()
     for n, c in enumerate(claims):
         plain = c.block >= GRID and c.count == 1 == len(c.values) and c.sure and not (c.several or c.total)
-        if not plain or c.field not in (*OF_SUPERCHIP, *FORMATS) or agrees(c):
+        own = (mechanism(c) or ("",))[0] in TAKEN_FOR_OTHER
+        if not plain or c.field not in (*OF_SUPERCHIP, *FORMATS) or own or agrees(c):
             of_one |= {(c.gpu_ids, c.field)} if plain else set()
             continue
         known = [k for k in evidence_of(c, fitting=False) if k.form not in ("vector", "matrix")]
@@ -507,9 +517,14 @@ def _is_option(claim: Claim) -> bool:
         # Of RDNA 3 each lane issues two operations at once, and is counted as two.
         double = all((catalog.get(i).architecture or "").startswith("RDNA 3") for i in claim.gpu_ids)
         return double and states(replace(claim, count=1), 2 * _most(claim))
+    soc = all(catalog.get(i).text("form") == "soc" for i in claim.gpu_ids)
     if claim.field == "memory_bus_bits":
-        # "Llama 3 in 4 bits" is of a model.
-        return min(numbers_of(claim.values)) < OF_BUS
+        # "Llama 3 in 4 bits" is of a model, 64 bits beside processor cores are of these.
+        return min(numbers_of(claim.values)) < OF_BUS * (3 if soc else 1)
+    superchip = all(i in ("gb200", "gb300") for i in claim.gpu_ids)
+    if claim.field == "power_w" and (soc or superchip):
+        # More is of the computer around it, 2,700 W of both chips of a GB200 and their processor.
+        return min(numbers_of(claim.values)) > _most(claim) * (1 + superchip)
     if claim.field == "memory_bytes" and claim.is_range:
         # "9-10 GB" is what something takes.
         return True
@@ -524,7 +539,8 @@ def _is_option(claim: Claim) -> bool:
         )
         finds = bool(odd) and max(ratios, default=2.0) <= 1
         if claim.total:
-            return finds
+            # Several have more than one: what is less is of something else.
+            return finds or max(ratios, default=1.0) < 1
         # Some programs count in decimal GB: the 40 GiB of a card are 42.9.
         fraction = re.search(r"\.\d+ ?G", claim.stated) is not None
         finds |= fraction and max(ratios, default=2.0) <= agree.DECIMAL["memory_bytes"]
@@ -536,7 +552,7 @@ def _is_option(claim: Claim) -> bool:
         between = len(claim.gpu_ids) == 1 and min(ratios, default=2.0) <= 1 <= max(ratios, default=0.0)
         if finds or machine or between or any(alike(ratio, 1, REPORTED) for ratio in ratios):
             return True
-    if claim.field == "memory_bytes" and all(catalog.get(i).text("form") == "soc" for i in claim.gpu_ids):
+    if claim.field == "memory_bytes" and soc:
         return max(numbers_of(claim.values)) <= _most(claim)
     if claim.field == "link_bytes_per_s":
         # What the slot carries, both ways or one: a label "Interconnect" says not which is meant.
@@ -549,8 +565,7 @@ def _is_option(claim: Claim) -> bool:
     if all("-nvl" in i for i in claim.gpu_ids) and claim.field in ("memory_bytes", "memory_bytes_per_s"):
         pairs = numbers_of(k.value for k in evidence_of(claim))
         return any(states(claim, 2 * value) for value in pairs)
-    of_chips = claim.field in OF_SUPERCHIP or claim.field.startswith("peak:")
-    if all(i in ("gb200", "gb300") for i in claim.gpu_ids) and of_chips:
+    if superchip and (claim.field in OF_SUPERCHIP or claim.field.startswith("peak:")):
         alone = tuple({i for gpu_id in claim.gpu_ids for i in (gpu_id, *agree.twins_of(gpu_id))})
         halves = numbers_of(k.value for k in evidence_of(replace(claim, gpu_ids=alone), fitting=False))
         if any(same(claim, stated, 2 * half) for half in halves for stated in claim.values):
