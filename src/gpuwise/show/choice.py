@@ -35,7 +35,9 @@ _ENOUGH_USD = 0.01
 _CHANGES, _APART = 3, 6
 # The column of what a stated latency limits.
 LATE = "each after"
-_MOST_WORDS, _SAID = 50, 9
+_MOST_WORDS = 50
+# An answer has 30 lines at most, of which these are not title, head and lines that part it.
+_MOST_LINES = 23
 _UNPROVEN, _DROPPED = "too little of such work was measured on the architecture of", "CUDA 13 dropped"
 # Letters by which a reason is one that the answer holds.
 _SAME = 40
@@ -55,8 +57,10 @@ def table(
     """
     need = found.need
     options = found.options if why or every else one_of_each(found)
-    more = 0 if top is None or why else max(0, len(said(found)) - _SAID)  # An answer has 30 lines at most
-    shown = options[: top and max(1, top - more)]
+    shown, words = options[:top], said(found)
+    if top is not None and not why:
+        while len(shown) > 1 and len(words) + len(shown) + len(_notes(found, shown, why=why)) > _MOST_LINES:
+            shown = shown[:-1]
     # Costs are of so many items that the first option costs at least a cent.
     least = found.options[0].cost_per_item_usd
     first = least.value if least else _ENOUGH_USD / 1e6
@@ -103,7 +107,7 @@ def table(
     made = Table.of(
         rows,
         title=f"{question(need)}, prices of {found.prices_on or found.made_on}",
-        before=(*changed, *said(found)),
+        before=(*changed, *words),
         numeric=frozenset(rows[0]) - {"GPUs", "from", "known by"},
         notes=tuple(_notes(found, shown, why=why)),
         dim=frozenset(place for place, option in enumerate(shown) if _is_old(found, option)),

@@ -363,6 +363,12 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
         said.append(f"{of} after {seconds(first.latency_s)}, of {seconds(need.latency_s)} allowed")
         begins = "; ".join(filter(None, (said.pop(), begins)))
     said += [begins] if begins else []
+    its, there = (max((catalog.get(gpu).memory_bytes or 0.0 for gpu in gpus), default=0.0) / 2**30
+                  for gpus in ([first.gpu_id], need.have))  # fmt: skip
+    if need.upgrade and its < there:
+        said.append(
+            f"less memory than what you have, {its:.3g} instead of {there:.3g} GB: this work leaves it free"
+        )
     said += _lead(found)
     if first.outlay_usd:
         said.append(setup(need, first))
