@@ -22,7 +22,7 @@ from gpuwise.judge.choose.candidates import EXPORT, FEW, PAID, TOGETHER, names_o
 from gpuwise.judge.choose.need import need_for
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import RENTS, Offer
-from gpuwise.model.judgement import Need, Option, Quote, Recommendation
+from gpuwise.model.judgement import Assumptions, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Issue, Record, firsts
@@ -107,9 +107,40 @@ def _chosen(
         rent,
     )
     choice = replace(choice, answer=" ".join(filter(None, said)))
+    if unused := [] if several else [*_unused(market, choice.need)]:
+        ignored = dict.fromkeys((*choice.need.ignored, *unused))
+        choice = replace(choice, need=replace(choice.need, ignored=tuple(ignored)))
     if alternatives:
         choice = _with_alternatives(market, choice)
     return _answer(choice)
+
+
+# Assumptions that may be stated, as people say them, and limits of what is bought, or of rent, alone.
+OF_OWNING = {
+    "electricity_usd_per_kwh": "the price of electricity", "host_usd": "the price of the host",
+    "host_w": "what the host draws", "years": "the years", "cooling": "cooling",
+    "depreciation": "the loss of value", "utilisation": "the share of hours that are used",
+}  # fmt: skip
+LIMITS_OF = {
+    "rent": {"power_w": "the watts", "outlet_w": "the outlet", "slots": "the slots", "quiet": "quiet",
+             "sold": "new or used"},
+    "own": {"spot": "spot", "community": "community", "reserved": "reserved", "serverless": "serverless",
+            "egress_gb": "what is sent out"},
+}  # fmt: skip
+
+
+def _unused(market: _Market, need: Need) -> Iterator[str]:
+    """What is stated and has no part in the answer: limits of what is not asked for, and assumptions
+    without which each figure and word of it is the same."""
+    yield from (said for field, said in LIMITS_OF.get(need.acquire, {}).items() if getattr(need, field))
+    a, usual = need.assumptions, Assumptions()
+    fields = [f for f in OF_OWNING if getattr(a, f) not in (getattr(usual, f), 0.0)]
+    made = market.best_or_none(need) if fields else None
+    for field in fields if made else ():
+        without = replace(a, **{field: getattr(usual, field)})
+        other = market.best_or_none(replace(need, assumptions=without))
+        if made and other and replace(other, need=made.need) == made:
+            yield OF_OWNING[field]
 
 
 def _fewer_at_once(market: _Market, choice: Recommendation, asked: int) -> str:
@@ -611,7 +642,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
         if need.mode == "compute" and not need.sold:
             # Kernels compiled once run on: for FP64 an old card that is made for it is worth more.
-            yield noted("used cards too, also such as only CUDA 12 runs on", sold=("used", "street"))
+            yield noted("used cards too, also such as only CUDA 12 runs on", sold=needs.ANY_USED)
         note = "no card that is made for FP64 keeps the limits at a fresh price"
         yield noted(note, only=tuple(filter(fit.made_for_fp64, _cards(need))), acquire="own")
         yield noted(f"{note}: what does {fit.NO_FP64}", only=_cards(need), acquire="own")
@@ -665,7 +696,7 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
     if other := _another(market, need, error.code):
         data["instead"] = other
         first = other.options[0]
-        instead = phrases.offered_as(first) + f" ({phrases.dated(first)})" * bool(first.price_usd)
+        instead = phrases.offered_as(first)
         if error.code != "limits":
             said.append(f"{instead} would do")
         elif names_of(need):  # To give up what was named is a way like any other
@@ -762,7 +793,7 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
         last = next((o for o in (older.options if older else ()) if o.way == lent), None)
         years = last.committed_h / needs.HOURS_PER_YEAR if last else 0.0
         term = f" for {years:.2g} years" * bool(years)
-        known = f"; known: {phrases.offered_as(last)}{term}, {phrases.dated(last)}" if last else ""
+        known = f"; known: {phrases.offered_as(last)}{term}" if last else ""
         advice.append(f"left out: {lent} rent: no such price is known that keeps the limits{known}")
     least = choice.options[0].cost_per_item_usd
     for way in kinds if choice.options[0].way in {*RENTS} - {*kinds} else ():

@@ -210,7 +210,8 @@ def figure(found: Recommendation) -> Figure | None:
 
 def _source(option: Option) -> str:
     if option.last_usd:
-        return f"last {usd(option.last_usd)} {option.seen_on[:7]}"
+        # Of all of them, as any other price of a row.
+        return f"last {usd(option.last_usd * option.count)} {option.seen_on[:7]}"
     return re.sub("^bought", "buy", obtained(option))
 
 

@@ -14,9 +14,18 @@ from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit, phrases, speeds
 from gpuwise.judge.choose.candidates import PAID, Candidates, host_of
 from gpuwise.judge.choose.fit import Limit, link_of
-from gpuwise.judge.choose.need import COMPUTERS, HOURS_PER_YEAR, HOURS_STATED, USUAL_NOTE, WORDS, settled
+from gpuwise.judge.choose.need import (
+    ANY_USED,
+    COMPUTERS,
+    HOURS_PER_YEAR,
+    HOURS_STATED,
+    USUAL_NOTE,
+    WORDS,
+    settled,
+)
 from gpuwise.judge.choose.owning import both_ways
 from gpuwise.judge.choose.phrases import begun, dated, machine_of, obtained, often, short_name, what_it_does
+from gpuwise.judge.choose.rules import USUAL
 from gpuwise.judge.choose.speeds import (
     AT_ONCE,
     BY,
@@ -63,13 +72,15 @@ def limits(need: Need) -> Iterator[str]:
         others = " and ".join(name for name in names if name != "cholesky")
         ordinary = f", by ordinary cores in {others}" * bool(others)
         yield f"FP64 by matrix units in cholesky, where a GPU has them{ordinary}"
-    bill = need.bill
+    fed = max(USUAL.slot_w, need.supply_w - fit.LEAST_HOST_W) if need.supply_w else None  # Said with it
+    bill, together = need.bill, ", or of used and new ones together where no other is known"
     of_bill = f" for {brief(bill.items)}" if bill and bill.items else " a month"
     for value, words in (
         (need.deadline_s and seconds(need.deadline_s), "done within {}"), (need.total_gb, "{:g} GB in all"),
-        (need.power_w, "{:.0f} W for GPUs"), (need.outlet_w, "{:.0f} W from the wall"),
+        (need.power_w != fed and need.power_w, "{:.0f} W for GPUs"),
+        (need.outlet_w, "{:.0f} W from the wall"),
         (need.slots, f"{{:g}} slot{'s' * (need.slots != 1)}"), (need.form, "{}"),
-        (need.sold and need.sold[0], "{} prices"),
+        (need.sold and need.sold[0], "{} prices" + together * (need.sold == ANY_USED)),
         (bill and bill.usd and f"{bill.of} at {phrases.sum_of(need, bill.usd)}{of_bill}", "{}"),
         (" and ".join(phrases.counted(*each) for each in Counter(need.have).items()), "you have {}"),
         (need.region if need.acquire != "own" else "", "rented in {}, where a source states it"),
@@ -248,10 +259,11 @@ def _keep(found: Recommendation) -> str:
 
 def _unpriced(found: Recommendation) -> str:
     need, first = found.need, found.options[0]
-    last, each = first.last_usd, " each" * (first.count > 1)
+    last = first.last_usd
     seen = "price unknown"
     if last:
-        seen = f"last seen at about {phrases.sum_of(need, last)}{each} in {first.seen_on[:7]}"
+        seen = f"last seen at about {phrases.sum_of(need, last * first.count)} in {first.seen_on[:7]}"
+        seen = seen.replace(" in ", f", {usd(last)} each, in ") if first.count > 1 else seen
         whole = phrases.last_outlay(need, first)
         seen += f" at {first.provider}" * bool(first.provider) + phrases.sold_as(first)
         seen += f", {usd(whole)} with a machine" * (whole > last * first.count)
@@ -281,7 +293,8 @@ def _buy(found: Recommendation, price: Interval) -> str:
     around += f", {usd(first.outlay_usd)} in all for {need.users}" if need.users > 1 else ""
     days = (prices.day(found.made_on) - prices.day(first.seen_on)).days if first.stale else 0
     sold = f"{fit.SOLD[first.way]}, {dated(first)}{f', {days // 30} months old' if days else ''}"
-    sold += ": a new one may cost more" * (need.sold == ("new",) and first.way == "street")
+    if need.sold and first.way == "street":
+        sold += ": a new one may cost more" if need.sold == ("new",) else ": not known to be used"
     return f"{_got(need, first, 'Buy')}{each} at {phrases.about(need, price)} ({sold}){around}"
 
 
@@ -307,7 +320,10 @@ def _otherwise(found: Recommendation) -> str:
     each = {(o.gpu_id, o.count): o for o in reversed(later) if o.speedup}  # New or used, at the least cost
     thought_of = [each[one] for one in need.sets if one in each]
     if first.way == "have" and thought_of:
-        price = [f"for {usd(o.outlay_usd)}" if o.outlay_usd else f"({obtained(o)})" for o in thought_of]
+        price = [
+            f"for {usd(o.outlay_usd)}{phrases.month_of(o)}" if o.outlay_usd else f"({obtained(o)})"
+            for o in thought_of
+        ]
         faster = [
             f"{machine_of(o)} would be {significant(o.speedup or 0.0)} times as fast" for o in thought_of
         ]
@@ -463,6 +479,9 @@ def setup(need: Need, bought: Option) -> str:
     slots = spec.number("slots")
     fed = f": {phrases.fed_by(need, bought)}" * (spec.text("form") not in COMPUTERS)
     left = usd(bought.outlay_usd * (1 - a.depreciation) ** a.years)
+    # What a card draws idle no source states.
+    all_week = a.hours_per_week == phrases.ALL_WEEK
+    idle = " (idle is not counted)" if need.period_s else ", at all hours (idle would be less)" * all_week
     old = float(spec.text("compute_capability") or OLDEST) < OLDEST
     parts = [
         f"{phrases.sum_of(need, bought.outlay_usd)} in all, "
@@ -471,8 +490,8 @@ def setup(need: Need, bought: Option) -> str:
         f"{slots * bought.count:g} slot{'s' * (slots * bought.count != 1)}" if slots else "",
         cooled(spec, served=bought.host_usd > 0 and "server" in host),
         "no CUDA after 12" if old else "",
-        f"{usd(energy)} of electricity a month ({usd(12 * energy)} a year) while it works, with {host_w:g} W "
-        f"of the host and cooling x{a.cooling:g}" if bought.power_w else "",
+        f"{usd(energy)} of electricity a month ({usd(12 * energy)} a year) while it works{idle}, with "
+        f"{host_w:g} W of the host and cooling x{a.cooling:g}" if bought.power_w else "",
         f"worth {left} after {a.owned_for}",
     ]  # fmt: skip
     return "; ".join(part for part in parts if part)

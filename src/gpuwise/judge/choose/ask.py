@@ -21,7 +21,7 @@ from gpuwise.judge.choose import amounts, rules
 from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.asked_work import FP64, Worked
 from gpuwise.judge.choose.candidates import FEW, least_host_usd
-from gpuwise.judge.choose.fit import LEAST_HOST_W, made_for_fp64
+from gpuwise.judge.choose.fit import LEAST_HOST_W, fed_w, made_for_fp64
 from gpuwise.judge.choose.need import ALIASES, DIFFUSION, Purpose, is_model, presets
 from gpuwise.judge.choose.rules import RULES, USUAL, P, compiled, finditer, fullmatch, match, search, sub
 from gpuwise.judge.choose.wording import amount_of, number_of, sellers, span_seconds
@@ -510,7 +510,7 @@ class _Reader(Worked):
         both = used and bool((self.sets and self.said(r"\bnew\b")) or self.said(P.either_condition))
         both |= used and len(kinds) > 1 and len(self.sets) > 1
         if (used or new or denied) and not both:
-            fields["sold"] = ("used", "street") if used else ("new",)
+            fields["sold"] = needs.ANY_USED if used else ("new",)
         self.notes += ["with a warranty: new ones"] if any("warranty" in words for words in new) else []
         self.notes += ["a price that says 'used or new' is of both kinds of offers together"] if both else []
         if self.denied["loud"]:
@@ -610,7 +610,9 @@ class _Reader(Worked):
                 limit, supply = "power_w", value
                 value = max(USUAL.slot_w, value - LEAST_HOST_W)
                 fields.setdefault("supply_w", supply)
-                self.notes.append(f"a supply of {supply:g} W has {value:g} W for cards")
+                fed = f"{max(USUAL.slot_w, fed_w(supply)):.0f} W of cards, with their short peaks"
+                more = f"; cards of up to {value:g} W are limited to that"
+                self.notes.append(f"a supply of {supply:g} W feeds {fed}{more}")
                 if not (self.sets or self.said(P.in_server)) and supply <= USUAL.most_at_home_w:
                     fields.setdefault("at_home", True)  # A PC, whose fans cool no server's card
             # "10 kW in the rack" of forty people, each with a machine, is for all of these.

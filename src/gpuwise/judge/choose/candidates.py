@@ -34,7 +34,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpuwise.facts import catalog, prices
-from gpuwise.judge.choose.need import COMPUTERS, DATA, HOURS_PER_YEAR, MOST_THERE, MOST_TOGETHER, has_form
+from gpuwise.judge.choose.need import (
+    ANY_USED,
+    COMPUTERS,
+    DATA,
+    HOURS_PER_YEAR,
+    MOST_THERE,
+    MOST_TOGETHER,
+    has_form,
+)
 from gpuwise.judge.choose.speeds import alone, apart, half_of, times
 from gpuwise.model.gpu import RENTS, Offer, Source
 from gpuwise.model.judgement import Assumptions, Need, Way
@@ -192,6 +200,10 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         o for o in found
         if not _is_late(need, o, today) or (not o.per_hour and (o.whole or named.issuperset(o.gpu_ids)))
     ]  # fmt: skip
+    if need.sold == ANY_USED:
+        # Used for sure comes before what may be of new ones, too.
+        sure = {g for o in found if o.kind == "used" and not _is_late(need, o, today) for g in o.gpu_ids}
+        found = [o for o in found if o.kind != "street" or sure.isdisjoint(o.gpu_ids)]
     return prices.current([offer for offer in _of_their_own(found) if _is_sold_so(offer)])
 
 

@@ -355,13 +355,14 @@ def _price_change(need: Need, them: Candidates, place: int, target: float) -> It
     if them.own[place]:
         host = float(them.host[place]) / priced.cards_paid(need, them.rows[place].gpu, them.rows[place].count)
         wanted, unit = (price + host) * share - host, " a card"
-    change = wanted / price - 1
+    change, offer = wanted / price - 1, them.rows[place].offer
+    was = f"{usd(price)} of {offer.seen_on[:7]}" if offer and offer.seen_on else usd(price)
     if them.rows[place].stale and change > 0:
-        most = f"{usd(wanted)}{unit} or less today ({usd(price)} when seen)"
+        most = f"{usd(wanted)}{unit} or less today ({was})"
         yield f"{name_of(need, them, place)} is first where it costs {most}"
     elif wanted > 0:
         becomes = f"becomes first at {usd(wanted)}{unit}"
-        yield f"{name_of(need, them, place)} {becomes} (now {usd(price)}, {change:+.1%})"
+        yield f"{name_of(need, them, place)} {becomes} ({was}, {change:+.1%})"
     else:
         yield f"{name_of(need, them, place)} is not first at any price: the rest of its cost alone is more"
 

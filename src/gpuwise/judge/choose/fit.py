@@ -255,7 +255,12 @@ def cap_w(need: Need) -> float:
     """Watts that all cards of one's own machine may draw: their limit, or what the supply that is there feeds
     without tripping."""
     stated = need.power_w or inf if need.capped else inf
-    return min(stated, (need.supply_w or inf) / SUPPLY - HOST_PEAK_W)
+    return min(stated, fed_w(need.supply_w or inf))
+
+
+def fed_w(supply: float) -> float:
+    """Watts of cards that a supply feeds beside the rest of their machine, with their short peaks."""
+    return supply / SUPPLY - HOST_PEAK_W
 
 
 def limited(need: Need, speed: Record) -> Record:
@@ -274,7 +279,7 @@ def limited(need: Need, speed: Record) -> Record:
 
 def _watts(cards_w: float) -> str:
     supply = supply_w(cards_w)
-    return f"{cards_w:.0f}W" + (f" (a power supply of {supply} W)" if supply else "")
+    return f"{cards_w:.0f}W" + (f" (a power supply of about {supply} W)" if supply else "")
 
 
 def made_for_fp64(gpu: str) -> bool:
@@ -460,7 +465,9 @@ def _money(need: Need, them: Candidates) -> Iterator[Limit]:
         if spent[place] != spent[place]:
             return "no price is known"
         asked = f"over budget: {usd(float(spent[place]))}{unit}{with_host}"
-        return f"{asked}; {usd(need.budget_usd or 0.0)}{unit} are allowed"
+        offer = them.rows[place].offer
+        seen = f" (price of {offer.seen_on[:7]})" if offer and offer.seen_on else ""
+        return f"{asked}{seen}; {usd(need.budget_usd or 0.0)}{unit} are allowed"
 
     def relaxed(value: float) -> Relaxed:
         if value != value:
@@ -735,10 +742,11 @@ def loosened(
 
 
 def _offer_of(option: Option) -> str:
-    """`1 x l40s from runpod at $0.86/h`: what would do, of whom and for how much."""
+    """`1 x l40s from runpod at $0.86/h of 2026-08`: what would do, of whom and for how much."""
+    from gpuwise.judge.choose.phrases import priced_at
+
     of = f" from {option.provider}" if option.way in RENTS and option.provider else ""
-    price = f" at {usd(option.price_usd.value)}{'/h' * (option.way in RENTS)}" if option.price_usd else ""
-    return f"{option.count} x {option.gpu_id}{of}{price}"
+    return f"{option.count} x {option.gpu_id}{of}{priced_at(option)}"
 
 
 def least_budget(error: GpuwiseError) -> float:

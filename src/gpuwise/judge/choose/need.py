@@ -99,6 +99,8 @@ USUAL_NOTE = "each token within 50 ms"
 ONE_READER, ALL_HELD = "for one person at a time", "for as many at once as each holds, whose speeds add up"
 HOURS_STATED = "{:.3g} h of use a week"
 REPLACED = "what you have is replaced"
+# Kinds of purchases where used cards are asked for: of most, only a price of used and new ones is known.
+ANY_USED = ("used", "street")
 SUPPORTED = "cards of workstations and servers, which makers support where many rely on them"
 # `predictor.fit.STATE_BYTES` of `adamw32`, with the weights.
 ALL_LEARN = (
@@ -735,7 +737,7 @@ def need_of(
         providers=providers or None,
         users=None if shared else users, concurrent=shared,
         context=read("context", lambda text: units.parse_counts(text, "a context")[0]),
-        sold={"new": ("new",), "used": ("used", "street")}.get(given.get("condition") or ""),
+        sold={"new": ("new",), "used": ANY_USED}.get(given.get("condition") or ""),
         sets=sets or None, only=tuple(gpu for gpu, _ in ids) if ids and not sets else None,
         egress_gb=egress[0] if egress else None,
         gpus=(min(sizes), max(sizes)) if sizes and not given.get("gpus") else None,

@@ -21,7 +21,11 @@ def both_ways(found: Recommendation) -> str:
     if first.way not in RENTS:
         said = rented_instead(found, rent) if rent else ""
     else:
-        price = f"{usd(own.outlay_usd)}{' with its machine' * bool(own.host_usd)}" if own else ""
+        price = (
+            f"{usd(own.outlay_usd)}{' with its machine' * bool(own.host_usd)}, {phrases.dated(own)}"
+            if own
+            else ""
+        )
         said = (
             f"To buy instead: {machine_of(own)} for {price}: {phrases.what_it_does(need, own, found.item)}."
             if own
@@ -74,7 +78,7 @@ def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]
     price = f"{usd(own.outlay_usd)}{machine}, {phrases.dated(own)}{', old' * own.stale}"
     buy = f"{machine_of(own)} bought ({price}) take{'s' * (own.count == 1)} {phrases.sum_of(need, bought)}"
     source = rent.provider and f" from {rent.provider}"
-    rents = f"{machine_of(rent)} rented{source}{phrases.priced_at(rent)} ({phrases.dated(rent)})"
+    rents = f"{machine_of(rent)} rented{source}{phrases.priced_at(rent)}"
     said = f"{'Buy' if less else 'Rent'}: {span} {buy}, {rents} {phrases.sum_of(need, rented)}{same}."
     return f"{said} {meet or _from_hours(need, rent, own)}", less
 

@@ -126,7 +126,9 @@ def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
         if first.parts or (need.title and need.passes == 1):  # Items that are not those of the work
             return f"it does {rate}"
         each = " for each" * (need.users > 1)
-        return f"{brief(first.throughput.value * hours * 3600)} {item}s{each} at {rate}"
+        share = need.assumptions.utilisation  # Of the hours that are paid for
+        busy = f", busy {percent(share, 0)} of the time," * (share < 1)
+        return f"{brief(first.throughput.value * hours * 3600 * share)} {item}s{each}{busy} at {rate}"
 
     a_month = " a month" * need.budget_per_month
     if need.budget_usd and not need.budget_per_hour and first.way in RENTS:
@@ -140,7 +142,8 @@ def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
     of_all = f" of all {need.users}" * (need.users > 1)
     said = [rate, f"{usd(hourly)} an hour of use{of_all}"] if first.outlay_usd or need.concurrent else [rate]
     if need.concurrent > 1 and need.task and hourly:
-        said.append(f"{usd(hourly / first.throughput.value / 3600 * 1e6)} for a million {item}s at that load")
+        done_s = first.throughput.value * need.assumptions.utilisation
+        said.append(f"{usd(hourly / done_s / 3600 * 1e6)} for a million {item}s at that load")
     if need.concurrent or a_month or week != Assumptions().hours_per_week:
         # Idle hours are paid for, too.
         month = sum_of(need, hourly * priced.hours_a_month(need), " a month")
@@ -199,8 +202,18 @@ def fed_by(need: Need, option: Option) -> str:
         if need.capped:
             return f"each card limited to {each:.0f} W{counted}"
         limit = f": for yours, limit each card to {each:.0f} W{counted}" * (each >= USUAL.slot_w)
-        return f"makers advise a supply of {f'{supply} W' if supply else 'more'}{limit}"
-    return f"a power supply of {supply} W" if supply else f"{(board_w + host_w) / 1000:.2g} kW with its host"
+        return f"makers advise a supply of {f'about {supply} W' if supply else 'more'}{limit}"
+    advised = f"a power supply of about {supply} W" if supply else f"{(board_w + host_w) / 1000:.2g} kW"
+    if need.outlet_w is None:
+        return advised + " with its host" * (supply is None)
+    # No supply beyond the outlet: what it gives less than that has peaks that trip it.
+    drawn = (board_w + host_w) / fit.SUPPLY_EFFICIENCY
+    of_it = f"{drawn:.0f} W from the wall with its host, of {need.outlet_w:.0f} W allowed"
+    if supply is not None and supply <= need.outlet_w:
+        return f"{advised}; {of_it}"
+    each = fit.fed_w(need.outlet_w * fit.SUPPLY_EFFICIENCY) / option.count
+    peaks = f", which short peaks exceed: limit each card to {each:.0f} W, which its speed does not count"
+    return of_it + peaks * bool(USUAL.slot_w <= each < board_w / option.count)
 
 
 def last_outlay(need: Need, option: Option) -> float:
@@ -241,7 +254,8 @@ def sold_as(option: Option) -> str:
 
 def obtained(option: Option) -> str:
     """Where it comes from: `runpod, spot`, `bought used`, `yours`."""
-    seen = f"last seen at {usd(option.last_usd or 0.0)}, {option.seen_on[:7]}{sold_as(option)}"
+    seen = f"last seen at {usd(option.last_usd or 0.0)}{' each' * (option.count > 1)}, {option.seen_on[:7]}"
+    seen += sold_as(option)
     last = seen if option.last_usd else "price not known"
     fixed = {"have": "yours", "unpriced": last, "street": "bought used or new"}
     if option.way in ("new", "used"):
@@ -254,11 +268,17 @@ def offered_as(option: Option) -> str:
     return f"{machine_of(option)}, {obtained(option)}{priced_at(option)}"
 
 
+def month_of(option: Option) -> str:
+    """` of 2026-08`: when a price was seen; nothing of what the user states."""
+    stated = option.price_source in (PAID, STATED) or not option.seen_on
+    return "" if stated else f" of {option.seen_on[:7]}"
+
+
 def priced_at(option: Option) -> str:
-    """` at $0.30/h`; nothing where no price is known."""
+    """` at $0.30/h of 2026-08`; nothing where no price is known."""
     if option.price_usd is None or option.way == "have":
         return ""
-    return f" at {usd(option.price_usd.value)}{'' if option.outlay_usd else '/h'}"
+    return f" at {usd(option.price_usd.value)}{'/h' * (option.way in RENTS)}{month_of(option)}"
 
 
 def converted(need: Need, value: float, words: str) -> str:

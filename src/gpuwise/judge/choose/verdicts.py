@@ -93,7 +93,7 @@ def would_do_more(other: Option, first: Option, need: Need) -> str:
         return ""
     less, name = f"cost {significant(1 / better)} of it for the same work", begun(phrases.offered_as(other))
     does = f"do {significant(better)} times as much" if by_speed else less
-    return f"{name}, would {does}, but that price is of {other.seen_on}: ask for today's."
+    return f"{name}, would {does}, but that price is old: ask for today's."
 
 
 # Times the middle of what others ask, up to which a price is called so.

@@ -61,6 +61,7 @@ def plainly(text: str) -> str:
     # "Two thousand", "half a million"
     plain = sub(P.in_words, lambda m: f"{NUMBERS.get(m[1], 0.5) * rules.MANY[m[2] or '']:.0f}", plain)
     plain = sub(P.clock, lambda m: f"{int(m[1]) % 12 + 12 * bool(m[3])}{m[2] or ''} o clock", plain)
+    plain = sub(P.crowns, lambda m: f"{m[1] or m[2] or ''} {crown_of(plain)}", plain)
     for pattern, instead in RULES["rewrite"]:
         plain = sub(pattern, instead, plain)
     plain = sub(P.thousands_of, lambda m: f"{1000 * float(m[1]):.0f} ", plain)
@@ -73,6 +74,15 @@ def plainly(text: str) -> str:
     plain = sub(P.terabytes, lambda m: f"{1000 * float(m[1]):g}gb", plain)
     plain = sub(P.crowd, lambda m: f"{sum(map(int, re.findall('[0-9]+', m[0])))} staff", plain)
     return sub(P.from_to, r"\1", plain)  # "2 or 3 pages": the most
+
+
+def crown_of(plain: str) -> str:
+    """The code of the crowns that a text speaks of, by the first word of their country; those of Sweden where
+    none stands there, and of Denmark where they are spelt as in Danish and Norwegian."""
+    own = search(P.own_crowns, plain)  # "Danish kroner", wherever that is asked
+    whose = own[0] if own else plain
+    named = {code: at.start() for code, words in RULES["crowns"].items() if (at := search(words, whose))}
+    return min(named, key=lambda code: named[code], default="dkk" if "kroner" in plain else "sek")
 
 
 @cache
@@ -169,6 +179,8 @@ class Words:
         plain = " ".join(sub(P.identifiers, " ", plain).split())
         self.plain = self._left = plain  # The words of it that no rule has read
         self.currency = units.currency_of(plain, {*rates} - {"USD"})
+        if self.currency.casefold() in RULES["crowns"] and not search(rf"\b{self.currency}\b", text.upper()):
+            self.notes.append(f"crowns are taken as {self.currency}")
         while self.take(P.in_currency, again=False):
             pass
         self.late = ""  # A limit on the time of an answer, as it was written
