@@ -217,7 +217,7 @@ def test_a_remedy_keeps_what_was_named_or_says_that_it_does_not(gpuwise) -> None
     assert code == 2
     assert "would do" not in said
     first, *others = remedies.split("; or ")
-    assert "--memory 24GB.. (1 x rtx-4090 at $2,527)" in first
+    assert "--memory 24GB.. (1 x rtx-4090 at $2,527 of 2026-09)" in first
     assert all("no --gpu" in other for other in others)
 
 

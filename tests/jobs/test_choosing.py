@@ -677,7 +677,7 @@ def test_a_refusal_names_what_would_do_with_its_seller_and_price() -> None:
         choose(
             "rent one gpu in France for mistral small 24b in fp8, 12 people, 2 $/h at most", Facts(today=DAY)
         )
-    assert re.search(r"1 x [\w-]+ from [\w-]+ at \$\d\.\d\d/h in ", none.value.hint or "")
+    assert re.search(r"1 x [\w-]+ from [\w-]+ at \$\d\.\d\d/h of 20\d\d-\d\d in ", none.value.hint or "")
     with pytest.raises(InputError, match="over budget") as dear:
         choose("rent a gpu for llama 70b, 0.30 $/h at most", Facts(today=DAY))
     assert re.search(r"1 x [\w-]+ from [\w-]+ at \$\d\.\d\d/h", dear.value.hint or "")
@@ -801,3 +801,49 @@ def test_a_deadline_that_all_keep_is_no_reason() -> None:
     text = "llama-3.1-8b lora on 20M tokens within {} hours, fastest for 2 dollars an hour"
     reasons = choose(text.format(9), Facts(today=DAY)).value.reasons
     assert not any("may miss it" in reason for reason in reasons)
+
+
+@pytest.mark.parametrize(
+    ("workload", "given", "unused"),
+    [
+        (
+            "resnet50",
+            {"mode": "train", "acquire": "rent", "electricity": "$0.5/kWh", "power": "700W", "quiet": True},
+            {"the price of electricity", "the watts", "quiet"},
+        ),
+        ("resnet50", {"mode": "train", "acquire": "own", "electricity": "$0.5/kWh", "cooling": "2"}, set()),
+        ("resnet50", {"mode": "train", "acquire": "own", "spot": "ok"}, {"spot"}),
+        ("resnet50", {"mode": "train", "acquire": "rent", "utilisation": "50%"}, set()),
+    ],
+)
+def test_an_option_that_changes_nothing_is_named(workload: str, given: dict[str, Any], unused: set) -> None:
+    found = choose(need_of(workload, given, {})[0], alternatives=False).value
+    assert {*found.need.ignored} == unused
+    assert not [word for word in ("$0.5 a kWh", "700 W") if unused and word in str(found.answer)]
+
+
+def test_hours_that_are_paid_for_and_not_used_do_no_work() -> None:
+    given = {"users": "50", "acquire": "rent", "budget": "$9000/month"}
+    whole, half = (
+        choose(need_of("llama-3.1-8b", {**given, **more}, {})[0], alternatives=False).value.answer
+        for more in ({}, {"utilisation": "50%"})
+    )
+    done = [float(re.search(r"h: ([\d.]+) G tokens", text)[1]) for text in (whole, half)]
+    assert done[1] == pytest.approx(done[0] / 2, rel=0.02)
+
+
+def test_every_price_of_an_answer_has_its_month() -> None:
+    for given in (
+        {"acquire": "own", "condition": "used", "budget": "$1500"},
+        {"acquire": "rent"},
+        {"gpu": "h100-pcie-80gb", "acquire": "own", "budget": "$500"},
+    ):
+        try:
+            found = choose(need_of("resnet50", {"mode": "train", **given}, {})[0]).value
+            said = [found.runner_up, *found.changes]
+        except GpuwiseError as error:
+            said = [str(error), error.hint or ""]
+        for text in said:
+            for price in re.finditer(r" at \$[\d,.]+\d(?:/h)?", text):
+                after = text[price.end() : price.end() + 22]
+                assert re.match(r" of 20\d\d-\d\d| or less| a card", after) or "first at" in text, text

@@ -436,3 +436,18 @@ def test_what_one_edition_has_is_not_given_to_another() -> None:
     assert (server.memory_bytes_per_s or 0) < (workstation.memory_bytes_per_s or 0)
     assert catalog.get("gb10").number("l2_bytes") == 24 * 2**20
     assert (catalog.get("h200-sxm").text("launch") or "") < (catalog.get("h200-nvl").text("launch") or "")
+
+
+def test_a_card_s_launch_is_the_day_it_was_sold_not_announced() -> None:
+    """A date that may be of the announcement yields to a later one within months that a source states."""
+    assert catalog.get("rtx-4090").text("launch") == "2022-10-12"
+    assert catalog.get("rtx-4080").text("launch") == "2022-11-16"
+    assert catalog.get("rtx-5070").text("launch") == "2025-03-05"
+    assert catalog.get("rx-7900-gre").text("launch") == "2023-07-27"  # In other countries half a year later
+    for spec in catalog.all_gpus():
+        fact = spec.facts.get("launch")
+        if fact is not None and "announcement" in fact.note and len(str(fact.value)) == 10:
+            first = date.fromisoformat(str(fact.value))
+            more = (str(other.value) for other in spec.more.get("launch", ()) if len(str(other.value)) == 10)
+            later = [day for day in more if 0 < (date.fromisoformat(day) - first).days <= 100]
+            assert not later, (spec.id, first, later)

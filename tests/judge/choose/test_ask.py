@@ -15,6 +15,7 @@ import pytest
 from gpuwise.errors import InputError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose import rules
+from gpuwise.judge.choose.answer import limits
 from gpuwise.judge.choose.need import need_of, settled
 from gpuwise.judge.choose.phrases import fed_by
 from gpuwise.judge.choose.verdicts import memories
@@ -1357,6 +1358,12 @@ def test_a_supply_feeds_what_it_is_rated_for_and_makers_advice_is_a_caution() ->
     assert "limit each card to 310 W" in fed_by(need, two)
     assert "limit" in fed_by(replace(need, notes=()), two)  # Notes are what is said, not what is known
     assert "limit" not in fed_by(replace(need, supply_w=None), two)
+    # An outlet is compared with all that is drawn, and no supply beyond it is advised.
+    wide, narrow = (replace(need, supply_w=None, outlet_w=watts) for watts in (1300.0, 1000.0))
+    assert "supply of about 1200 W; 900 W from the wall with its host, of 1300 W" in fed_by(wide, two)
+    assert "supply" not in fed_by(narrow, two)
+    assert "900 W from the wall with its host, of 1000 W" in fed_by(narrow, two)
+    assert "limit each card to 266 W" in fed_by(narrow, two)
     small = asked("psu of 300 W, which card for llama 8b in 4 bit")
     one = replace(two, gpu_id="rtx-3050", count=1, power_w=75.0)
     assert fed_by(small, one) == "a PCIe slot gives a card 75 W, so no power plug is needed"
@@ -1477,3 +1484,32 @@ def test_what_was_taken_is_not_said_to_be_ignored(text: str, items: float | None
     need = asked(text)
     assert not need.ignored
     assert need.items == items
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "usd"),
+    [
+        ("card for llama 8b in odense, denmark, at most 7000 kr", "DKK", 1050.0),
+        ("wir in Aarhus haben 7000 kroner für eine Karte für llama 8b", "DKK", 1050.0),
+        ("card for sdxl, we sit in trondheim, budget kr 7000", "NOK", 770.0),
+        ("card for sdxl, budget 7000 norwegian kroner, shipped to sweden", "NOK", 770.0),
+        ("grafikkort för llama 8b i göteborg, budget 7000 kronor", "SEK", 700.0),
+        ("card for sdxl, budget 7000 kr", "SEK", 700.0),  # Said, as no country is named
+        ("card for sdxl, budget 7000 kroner", "DKK", 1050.0),
+    ],
+)
+def test_crowns_are_those_of_the_country_that_is_named(text: str, code: str, usd: float) -> None:
+    need = need_of(text, {}, {"DKK": 0.15, "NOK": 0.11, "SEK": 0.1, "EUR": 1.1})[0]
+    assert need.currency[0] == code
+    assert need.budget_usd == pytest.approx(usd)
+    assert f"crowns are taken as {code}" in need.notes
+    same = need_of(f"card for sdxl, budget 7000 {code}", {}, {code: 0.1, "EUR": 1.1})[0]
+    assert not any("crowns" in note for note in same.notes)
+
+
+@pytest.mark.parametrize(("supply", "fed", "most"), [(650, 315, 450), (850, 489, 650), (300, 75, 100)])
+def test_what_a_supply_feeds_is_one_number(supply: int, fed: int, most: int) -> None:
+    need = asked(f"my power supply has {supply} W, which card for sdxl")
+    assert need.power_w == most
+    assert any(f"{fed} W of cards" in note and f"up to {most} W" in note for note in need.notes)
+    assert not any(f"{most} W for GPUs" in said for said in limits(need))

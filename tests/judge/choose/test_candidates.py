@@ -18,7 +18,7 @@ from gpuwise.judge.choose.candidates import (
     usable,
 )
 from gpuwise.judge.choose.decide import ordered
-from gpuwise.judge.choose.need import need_for
+from gpuwise.judge.choose.need import ANY_USED, need_for
 from gpuwise.judge.choose.speeds import gather
 from gpuwise.model.judgement import Assumptions
 
@@ -315,3 +315,20 @@ def test_an_old_price_is_not_below_that_of_a_weaker_card_today(
     them = candidates(asked, speeds, [old, offer("rtx-3090", 1000.0, "used")], today=date(2026, 11, 21))
     (row,) = (row for row in them.rows if row.way == "unpriced")
     assert (row.offer is not None) == believed
+
+
+def test_used_for_sure_comes_before_a_price_of_used_and_new_ones(need, offer, today: date) -> None:
+    offers = [
+        offer("rtx-3090", 900.0, "street"), offer("rtx-3090", 1000.0, "used"),
+        offer("rtx-4090", 2000.0, "street"), offer("t4", 500.0, "new"),
+    ]  # fmt: skip
+
+    def kinds(**changes) -> set[tuple[str, str]]:
+        return {(o.gpu_ids[0], o.kind) for o in usable(need(acquire="own", **changes), offers, today)}
+
+    assert kinds(sold=ANY_USED) == {("rtx-3090", "used"), ("rtx-4090", "street")}
+    assert {("rtx-3090", "street"), ("rtx-3090", "used")} <= kinds()
+    # One that is too old to rank by is no reason to leave out what is fresh.
+    fresh = Assumptions(max_age_days=120)
+    offers[1] = offer("rtx-3090", 1000.0, "used", seen_on="2026-01-01")
+    assert ("rtx-3090", "street") in kinds(sold=ANY_USED, assumptions=fresh)

@@ -56,7 +56,7 @@ def test_the_runner_up_s_rent_is_an_hour_s_and_its_price_is_not(
     speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 200.0)]
     offers = [offer("rtx-3090", 0.2, kind), offer("rtx-4090", 0.5, kind)]
     found = made(need(acquire=acquire), speeds, offers)
-    assert ("/h: " in found.runner_up) == (acquire == "rent")
+    assert ("/h of 2026-11: " in found.runner_up) == (acquire == "rent")
 
 
 def test_without_a_fresh_price_the_order_is_one_and_counts_every_card_and_its_machine(
@@ -111,8 +111,8 @@ def test_of_rent_over_the_budget_other_kinds_are_remedies(need, speed, offer) ->
         made(asked, speeds, offers)
     error = loosened(refused.value, asked, lambda other: made(other, speeds, priced_for(other, offers)))
     assert {(way.limit, way.value, way.gpus) for each in error.data["ways"] for way in each} == {
-        ("budget", "$0.30/h", "1 x rtx-3090 from cloud at $0.30/h"),
-        ("spot", "ok", "1 x l40s from cloud at $0.10/h"),
+        ("budget", "$0.30/h", "1 x rtx-3090 from cloud at $0.30/h of 2026-11"),
+        ("spot", "ok", "1 x l40s from cloud at $0.10/h of 2026-11"),
     }  # fmt: skip
 
 
@@ -174,7 +174,7 @@ def test_the_price_that_would_change_the_answer_does(need, speed, offer) -> None
     speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 200.0)]
     offers = [offer("rtx-3090", 0.2), offer("rtx-4090", 0.5)]
     text = next(t for t in made(need(), speeds, offers).changes if "becomes first at" in t)
-    assert "one RTX 4090 from cloud becomes first at $0.40/h (now $0.50, -20.0%)" in text
+    assert "one RTX 4090 from cloud becomes first at $0.40/h ($0.50 of 2026-11, -20.0%)" in text
     cheaper = [offers[0], offer("rtx-4090", 0.399)]
     assert made(need(), speeds, cheaper).options[0].gpu_id == "rtx-4090"
 
@@ -331,7 +331,9 @@ def test_the_answer_names_price_date_cost_and_runner_up(need, speed, offer) -> N
         "Rent one RTX 3090 from cloud at $0.20/h (price of 2026-11-01): about $0.40 ($0.33 to $0.49) in 2 h"
     )
     assert 1 <= len(found.reasons) <= 3
-    assert found.runner_up.startswith("one RTX 4090, cloud, on-demand at $0.50/h: 1.25 times the cost")
+    assert found.runner_up.startswith(
+        "one RTX 4090, cloud, on-demand at $0.50/h of 2026-11: 1.25 times the cost"
+    )
 
 
 def test_a_rent_that_is_taken_once_is_paid_for_an_hour_at_least(need, speed, offer) -> None:

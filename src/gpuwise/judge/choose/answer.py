@@ -53,13 +53,13 @@ LARGEST = "no model was named: {}, the largest of the usual ones that the limits
 
 def limits(need: Need) -> Iterator[str]:
     """What the need limits or assumes otherwise than usual, as it was read."""
-    a, usual = need.assumptions, Assumptions()
+    a, usual, owns = need.assumptions, Assumptions(), need.acquire != "rent"  # Else they limit nothing
     kwh, week = a.electricity_usd_per_kwh, a.hours_per_week
     per = "/h" if need.budget_per_hour else " a month" if need.budget_per_month else ""
     if need.budget_usd is not None:
         other = phrases.converted(need, need.budget_usd, f" ({{}}{per})")
         hours = priced.hours_a_month(need)
-        own = ", of what is bought for its loss of value and electricity" * (need.acquire != "rent")
+        own = ", of what is bought for its loss of value and electricity" * owns
         of_use = f", {usd(need.budget_usd / hours)} for each of {hours:,.0f} h of use{own}"
         yield f"at most {usd(need.budget_usd)}{per}{other}{of_use * need.budget_per_month}"
     if need.least_gb and need.title:
@@ -77,20 +77,20 @@ def limits(need: Need) -> Iterator[str]:
     of_bill = f" for {brief(bill.items)}" if bill and bill.items else " a month"
     for value, words in (
         (need.deadline_s and seconds(need.deadline_s), "done within {}"), (need.total_gb, "{:g} GB in all"),
-        (need.power_w != fed and need.power_w, "{:.0f} W for GPUs"),
-        (need.outlet_w, "{:.0f} W from the wall"),
-        (need.slots, f"{{:g}} slot{'s' * (need.slots != 1)}"), (need.form, "{}"),
-        (need.sold and need.sold[0], "{} prices" + together * (need.sold == ANY_USED)),
+        (owns and need.power_w != fed and need.power_w, "{:.0f} W for GPUs"),
+        (owns and need.outlet_w, "{:.0f} W from the wall"),
+        (owns and need.slots, f"{{:g}} slot{'s' * (need.slots != 1)}"), (need.form, "{}"),
+        (owns and need.sold and need.sold[0], "{} prices" + together * (need.sold == ANY_USED)),
         (bill and bill.usd and f"{bill.of} at {phrases.sum_of(need, bill.usd)}{of_bill}", "{}"),
         (" and ".join(phrases.counted(*each) for each in Counter(need.have).items()), "you have {}"),
         (need.region if need.acquire != "own" else "", "rented in {}, where a source states it"),
-        (need.region if need.acquire != "rent" else "", "prices to buy are of the US, not of {}"),
+        (need.region if owns else "", "prices to buy are of the US, not of {}"),
         (", ".join(need.providers), "of {}"), (", ".join(need.avoid), "not of {}"),
-        (need.quiet and fit.QUIET, "{}"), (need.at_home, "at home"),
+        (owns and need.quiet and fit.QUIET, "{}"), (need.at_home, "at home"),
         (need.egress_gb, f"{{:,.0f}} GB sent out{often(need) or ' in all'}"),
-        (kwh != usual.electricity_usd_per_kwh and kwh, "${:.3g} a kWh"),
+        (owns and kwh != usual.electricity_usd_per_kwh and kwh, "${:.3g} a kWh"),
         (week != usual.hours_per_week and week, HOURS_STATED),
-        (a.years != usual.years and a.owned_for, "{}"),
+        (owns and a.years != usual.years and a.owned_for, "{}"),
         (a.max_age_days != usual.max_age_days and a.max_age_days, "prices of the last {:g} days"),
     ):  # fmt: skip
         if value:
