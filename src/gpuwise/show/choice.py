@@ -287,7 +287,7 @@ def assumed(a: Assumptions, *, service: bool = False) -> str:
         f"electricity ${a.electricity_usd_per_kwh:.3g}/kWh",
         "running around the clock"
         if service
-        else f"{a.hours_per_week:g} h of use a week" + ", off in between" * (a.hours_per_week < 168),
+        else f"{a.hours_per_week:g} h of use a week" + ", idle hours not counted" * (a.hours_per_week < 168),
         a.owned_for,
         host if a.host_w is None else f"{host}, {a.host_w:g} W for each GPU",
         f"cooling x{a.cooling:g}",

@@ -1513,3 +1513,31 @@ def test_what_a_supply_feeds_is_one_number(supply: int, fed: int, most: int) -> 
     assert need.power_w == most
     assert any(f"{fed} W of cards" in note and f"up to {most} W" in note for note in need.notes)
     assert not any(f"{most} W for GPUs" in said for said in limits(need))
+
+
+@pytest.mark.parametrize(
+    ("text", "supply", "outlet"),
+    [
+        ("3090 in my pc with an 1100 W psu on a 1600 W circuit, llama 8b", 1100, 1600),
+        ("3090 for llama 8b, 900 W power supply, wall socket of 1200 W", 900, 1200),
+        ("3090 for llama 8b, my 900 W power supply is at a wall outlet", 900, None),
+    ],
+)
+def test_a_supply_and_its_outlet_are_two_limits(text: str, supply: int, outlet: int | None) -> None:
+    need = asked(text)
+    assert (need.supply_w, need.outlet_w) == (supply, outlet)
+
+
+@pytest.mark.parametrize(
+    ("text", "week", "idle"),
+    [
+        ("my pc stays on 24/7, but llama 8b answers only 3 hours a day, which card", 21, True),
+        ("card for llama 8b, always on, used 5 hours per week", 5, True),
+        ("card for llama 8b, 3 hours a day", 21, False),
+        ("card for llama 8b that runs 24/7", 168, False),
+    ],
+)
+def test_hours_without_work_of_what_stays_on_are_said_not_to_count(text: str, week: int, idle: bool) -> None:
+    need = asked(text)
+    assert need.assumptions.hours_per_week == week
+    assert any("draws idle" in note for note in need.notes) == idle

@@ -32,6 +32,7 @@ from gpuwise.predictor.card import MODULES
 from gpuwise.workloads import registry
 
 _ASSUMED = frozenset(each.name for each in fields(Assumptions))
+WEEK = "hours_per_week"  # The field of a week's use
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +181,9 @@ class _Reader(Worked):
         if (idle := self.blank(P.idle_hours)) and 0 < int(idle["hours"]) < 24:
             self.assumed["hours_per_week"] = 7.0 * (24 - int(idle["hours"]))
             self.notes.append(f"{idle[0].strip()}: used in the rest; what it draws idle is not counted")
+        days = (finditer(pattern, self.plain) for name, pattern, _ in RULES["numbers"] if name == WEEK)
+        if any("%" not in each[0] for day in days for each in day) and (on := self.blank(P.always_on)):
+            self.notes.append(f"{on[0].strip()}: what it draws idle, in hours without use, is not counted")
         if some := self.blank(P.evenings):
             self.assumed["hours_per_week"] = USUAL.evening_h * number_of(some[1])
             self.notes.append(f"{some[0].strip()}: {USUAL.evening_h:g} hours each")
@@ -298,7 +302,7 @@ class _Reader(Worked):
                 seen.add(name)
                 value = rules.NUMBERS.get(found[1]) or amount_of(sub(P.thousands, "", found[1]))
                 value *= factors.get(found[2], 1)
-                if name == "hours_per_week" and value > 168:  # More than a week has: not hours of use
+                if name == WEEK and value > 168:  # More than a week has: not hours of use
                     self.ignore(found[0])
                     continue
                 if found[2].isdigit():  # "4 h a day on 5 days a week"
@@ -606,7 +610,10 @@ class _Reader(Worked):
             limit = "outlet_w" if whole and not each else "power_w"
             there = of_one or ("host_usd" in self.assumed and whole and not wall)
             supplied = search("psu|supply", near if limits[1:] else self.plain)
-            if (supplied and not of_cards) or there:
+            # What stands at the number itself goes before a supply elsewhere.
+            close = watts[0] if search("psu|supply", watts[0]) else f"{before[-11:]}{watts[0]}{after[:9]}"
+            at_wall = search(r"outlet|socket|circuit|breaker|wall", close)
+            if ((supplied and not of_cards) or there) and not at_wall:
                 limit, supply = "power_w", value
                 value = max(USUAL.slot_w, value - LEAST_HOST_W)
                 fields.setdefault("supply_w", supply)

@@ -197,18 +197,19 @@ def fed_by(need: Need, option: Option) -> str:
     supply = fit.supply_w(board_w)
     if board_w <= USUAL.slot_w * option.count and catalog.get(option.gpu_id).text("form") == "pcie":
         return f"a PCIe slot gives a card {float(USUAL.slot_w):g} W, so no power plug is needed"
+    # No supply beyond the outlet: what that gives less than peaks take, they trip.
+    drawn = (board_w + host_w) / fit.SUPPLY_EFFICIENCY
+    of_it = f"{drawn:.0f} W from the wall with its host, of {need.outlet_w or 0.0:.0f} W allowed"
     if (cap := fit.cap_w(need)) < board_w:
         each, counted = cap / option.count, ", which its speed counts" * (board_w <= cap / fit.LEAST_POWER)
         if need.capped:
             return f"each card limited to {each:.0f} W{counted}"
         limit = f": for yours, limit each card to {each:.0f} W{counted}" * (each >= USUAL.slot_w)
-        return f"makers advise a supply of {f'about {supply} W' if supply else 'more'}{limit}"
+        beside = f"; {of_it}" * bool(need.outlet_w)
+        return f"makers advise a supply of {f'about {supply} W' if supply else 'more'}{limit}{beside}"
     advised = f"a power supply of about {supply} W" if supply else f"{(board_w + host_w) / 1000:.2g} kW"
     if need.outlet_w is None:
         return advised + " with its host" * (supply is None)
-    # No supply beyond the outlet: what it gives less than that has peaks that trip it.
-    drawn = (board_w + host_w) / fit.SUPPLY_EFFICIENCY
-    of_it = f"{drawn:.0f} W from the wall with its host, of {need.outlet_w:.0f} W allowed"
     if supply is not None and supply <= need.outlet_w:
         return f"{advised}; {of_it}"
     each = fit.fed_w(need.outlet_w * fit.SUPPLY_EFFICIENCY) / option.count
