@@ -93,7 +93,7 @@ def would_do_more(other: Option, first: Option, need: Need) -> str:
         return ""
     less, name = f"cost {significant(1 / better)} of it for the same work", begun(phrases.offered_as(other))
     does = f"do {significant(better)} times as much" if by_speed else less
-    return f"{name}, would {does}, but that price is old: ask for today's."
+    return f"{name}, would {does}, but that price is of {other.seen_on}: ask for today's."
 
 
 # Times the middle of what others ask, up to which a price is called so.
@@ -113,7 +113,9 @@ def beside(quote: Quote, offers: Sequence[Offer], today: date) -> str:
         return f"{usd(quote.usd)}{unit} for {name}: {known}"
     low, middle, high = (quote.count * asked[place].per_gpu for place in (0, len(asked) // 2, -1))
     called = next(word for most, word in CALLED if quote.usd <= most * middle)
-    others = f"others ask {usd(low)} to {usd(high)}{unit}, the middle of {len(asked)} {usd(middle)}{unit}"
+    since = min(offer.seen_on for offer in asked)[:7]
+    others = f"others ask {usd(low)} to {usd(high)}{unit} since {since}, the middle of {len(asked)} "
+    others += f"{usd(middle)}{unit}"
     if len(asked) == 1:
         others = f"the last price known, of {asked[0].seen_on}, is {usd(middle)}{unit}"
     return f"{usd(quote.usd)}{unit} for {name} is {called}: {others}"
