@@ -36,7 +36,7 @@ def spelled(text: str, *, unknown: bool = False) -> list[tuple[str, tuple[str, .
         ("Geforce RTX 2080 TI", ("rtx-2080-ti",)),
         ("Geforce RTX 3090", ("rtx-3090",)),
         ("AMD Instinct MI100", ("mi100",)),
-        ("Geforce RTX 4060 TI", ("rtx-4060-ti-16gb", "rtx-4060-ti-8gb")),
+        ("Geforce RTX 4060 TI", ("rtx-4060-ti-8gb", "rtx-4060-ti-16gb")),
         ("RTX 4090s", ("rtx-4090",)),
         ("RTX 4090 Laptop GPU", ("rtx-4090-laptop",)),
         ("RTX 4500 Ada", ("rtx-4500-ada",)),
