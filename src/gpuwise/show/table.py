@@ -317,12 +317,8 @@ def _widths(table: Table, room: int) -> list[int]:
 
 def _lead(asked: list[int], room: int) -> list[int]:
     """The widths of the leading columns that have room together."""
-    widths = [min(width, room) for width in asked[:1]]
-    for width in asked[1:]:
-        if _together([*widths, width]) > room:
-            break
-        widths.append(width)
-    return widths
+    number = next((n for n in range(len(asked), 1, -1) if _together(asked[:n]) <= room), 1)
+    return [min(width, room) for width in asked[:number]]
 
 
 def _row(cells: Row, widths: list[int], right: list[bool]) -> list[str]:

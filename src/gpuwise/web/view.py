@@ -29,7 +29,7 @@ def nearest(text: str, known: Iterable[str]) -> str:
     """The name that may have been meant, or what there is."""
     every = [name for name in known if name]
     near = get_close_matches(text, every, 1)
-    return f"did you mean {near[0]}?" if near else f"one of {some(every, 12)}"
+    return f"did you mean {near[0]}?" if near else f"one of {some(every, 6)}"
 
 
 class Asked:
