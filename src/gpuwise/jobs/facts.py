@@ -233,7 +233,7 @@ def price_list(request: PricesRequest) -> Answer[Priced]:
         left = {each: len(meets(**{**conditions, each: none.get(each)})) for each in given}
         without = [f"without {_CONDITIONS[each]} {number} do" for each, number in left.items() if number]
         aged = meets(**{**conditions, "newer_than": None}) if request.newer_than else []
-        last = f", the newest of {max(o.seen_on or '' for o in aged)}" * bool(aged)
+        last = f", the newest of {max((o.seen_on or '' for o in aged), default='')}" * bool(aged)
         problem = "no offer meets all the conditions" + f"; {', '.join(without)}{last}" * bool(without)
         raise NoDataError(problem, hint="see every offer", code="prices", gpu=name)
     changes = known_prices.changes(selected)
