@@ -82,7 +82,7 @@ def _chosen(
     choice = several or _by_the_second(market, _kept_for_once(_answered(market, needs.settled(need))))
     choice = _with_left_out(market, choice, need)
     choice = _over_spans(choice) if need.spans and not several else choice
-    choice = _with_both_ways(market, choice, several is not None)
+    choice = _in_pace(_with_both_ways(market, choice, several is not None))
     billed = verdicts.against(need.bill, choice) if need.bill else ""
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
         choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
@@ -110,6 +110,17 @@ def _chosen(
     if alternatives:
         choice = _with_alternatives(market, choice)
     return _answer(choice)
+
+
+def _in_pace(choice: Recommendation) -> Recommendation:
+    """The choice, with what its options say of the default limit in place of what was tried on the way."""
+    need, late = choice.need, ""
+    said = [note for note in need.notes if note.endswith(needs.IN_PACE)]
+    slow = [max(1, need.concurrent) / o.throughput.value > needs.USUAL_TPOT_S for o in choice.options]
+    if any(slow):
+        late = f"{'no option within the limits makes' if all(slow) else 'not all make'} {needs.IN_PACE}"
+    notes = (*(note for note in need.notes if note not in said), *filter(None, [said and late]))
+    return replace(choice, need=replace(need, notes=notes)) if said else choice
 
 
 def _fewer_at_once(market: _Market, choice: Recommendation, asked: int) -> str:
@@ -505,7 +516,7 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
     said = (*(why.detail for why in (*mine, *named)), *(a for a in choice.advice if "you have is left" in a))
     slow = any("too late" in why for why in said)
     if needs.USUAL_NOTE in need.notes and slow:  # Its owner wants to know how slow it is
-        return _first_answer(market, _unhurried(need, f"not all make {needs.USUAL_NOTE}"))
+        return _first_answer(market, _unhurried(need, needs.IN_PACE))
     return choice
 
 
@@ -555,7 +566,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         return replace(need, notes=(*need.notes, note), **changes)
 
     if needs.USUAL_NOTE in need.notes:
-        yield _unhurried(need, f"no option within the limits makes {needs.USUAL_NOTE}")
+        yield _unhurried(need, needs.IN_PACE)
     if need.asks == "able" and need.memory_gb and not names:
         yield noted(verdicts.NOT_ENOUGH, memory_gb=None)
     if need.upgrade:
