@@ -321,8 +321,6 @@ def _answered(market: _Market, need: Need) -> Recommendation:
         asked = need.asks in ("able", "too much", "number", "faster")
         if not asked or error.code not in ("limits", "too-large") or not isinstance(other, Recommendation):
             raise
-        if need.asks == "number" and (number := speeds.fewest_to_hold(need, names_of(need)[:1])):
-            why = f"{why}; {number} would hold it, in more than one machine"
         where = f"In {other.need.region}: " if other.need.region != need.region and other.need.region else ""
         return replace(other, answer=f"No: {why}. {where}{other.answer}")
 
@@ -588,7 +586,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if error.code == "limits" and need.form == "small" and need.slots and not names:
         yield noted("slots were named, so a card for your own case instead of a small computer", form=None)
     shares = need.task or (need.mode == "infer" and need.period_s)
-    if shares and {count for _, count in need.sets} == {1}:
+    alone = any(said.startswith(needs.ONE_LANE) for said in need.corrected)
+    if shares and {count for _, count in need.sets} == {1} and not alone:
         # Of cards that are named alone, several may share a model.
         for most in (2, 4, needs.MOST_TOGETHER) if len(need.sets) == 1 else (needs.MOST_TOGETHER,):
             yield noted(verdicts.AS_MANY, sets=(), only=names, gpus=(1, most))
@@ -666,6 +665,10 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
     if error.code == "too-large" and need.task and (named := _one_set(need)):
         said += [speeds.recipes(need, *named)] if need.task != "infer" else []
         said.append(speeds.shorter(need, *named))
+        whole = named[1] == needs.MOST_TOGETHER or need.asks == "number"
+        if whole and (number := speeds.fewest_to_hold(need, named[:1])) and number > needs.MOST_TOGETHER:
+            nodes = f"{ceil(number / needs.MOST_TOGETHER)} machines of {needs.MOST_TOGETHER}"
+            said.append(f"{nodes} have the memory for it, of whose network nothing is known here")
         weights = (Precision.FP8, Precision.INT4) if need.task == "infer" and not need.formats else ()
         in_less = (market.best_or_none(replace(need, precision=p)) for p in weights if p != need.precision)
         if less := next(filter(None, in_less), None):

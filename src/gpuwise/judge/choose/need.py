@@ -99,6 +99,8 @@ IN_PACE = "each token within 50 ms"
 USUAL_NOTE = f"by default {IN_PACE} (--latency)"
 ONE_READER, ALL_HELD = "for one person at a time", "for as many at once as each holds, whose speeds add up"
 HOURS_STATED = "{:.3g} h of use a week"
+# Of cards that are not to share a model, whatever else is loosened.
+ONE_LANE = "A link of one lane (x1, 1 GB/s or 2) is too slow to split a model or its training over "
 REPLACED = "what you have is replaced"
 SUPPORTED = "cards of workstations and servers, which makers support where many rely on them"
 # `predictor.fit.STATE_BYTES` of `adamw32`, with the weights.
