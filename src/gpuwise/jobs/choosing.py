@@ -114,13 +114,13 @@ def _chosen(
 
 def _in_pace(choice: Recommendation) -> Recommendation:
     """The choice, with what its options say of the default limit in place of what was tried on the way."""
-    need, late = choice.need, ""
-    said = [note for note in need.notes if note.endswith(needs.IN_PACE)]
+    need = choice.need
+    if needs.IN_PACE not in need.notes:
+        return choice
     slow = [max(1, need.concurrent) / o.throughput.value > needs.USUAL_TPOT_S for o in choice.options]
-    if any(slow):
-        late = f"{'no option within the limits makes' if all(slow) else 'not all make'} {needs.IN_PACE}"
-    notes = (*(note for note in need.notes if note not in said), *filter(None, [said and late]))
-    return replace(choice, need=replace(need, notes=notes)) if said else choice
+    late = f"{'no option within the limits makes' if all(slow) else 'not all make'} {needs.IN_PACE}"
+    notes = (*(note for note in need.notes if note != needs.IN_PACE), *[late] * any(slow))
+    return replace(choice, need=replace(need, notes=notes))
 
 
 def _fewer_at_once(market: _Market, choice: Recommendation, asked: int) -> str:

@@ -304,6 +304,10 @@ class Worked(Cards):
         usual = set() if named == FP64 or self.said(P.convolutions) else usual
         another = more not in usual and ALIASES.get(more, more) != ALIASES.get(named, named)
         network = not is_model(named, None) and self.mode in (None, "infer")
+        learns = is_model(named, None) and self.mode not in (None, "infer") and not self.mixed
+        # "Tune it every week, and serve it to 12 people": what is served is a part by itself.
+        parts = (self._clause(each.start()) for each in finditer(P.served, self.plain))
+        part = next((p for p in parts if {*_modes(self.plain[p])} <= {"infer"}), None)
         if another and fields.get("asks") == "able":
             fields["also"] = (more,)
         elif network and not another and (llm := self.take(P.llms, again=False)):
@@ -311,6 +315,8 @@ class Worked(Cards):
         elif is_model(named, None) and (is_model(more, None) or not another) and (aside := self._aside()):
             if "also" not in fields:
                 self._beside(named, more, *aside)
+        elif is_model(more, None) and learns and part and search(P.model_size, self.plain[part]):
+            self._beside(named, more, part, "infer")
         elif another and is_model(more, None) and is_model(named, None):
             self.notes.append(f"of {named} and {more} the largest decides, one at a time")
         elif another:
@@ -327,12 +333,8 @@ class Worked(Cards):
                 hint = "the size of the one that is meant"
                 raise InputError(f"{named} of another size, as {more}?", hint=hint)
             self._beside(named, more, near)
-        elif is_model(named, None) and self.mode not in (None, "infer") and not self.mixed:
-            # "Tune it every week, and serve it to 12 people": what is served is a part by itself.
-            parts = (self._clause(each.start()) for each in finditer(P.served, self.plain))
-            if part := next((p for p in parts if {*_modes(self.plain[p])} <= {"infer"}), None):
-                sized = is_model(more, None) and search(P.model_size, self.plain[part])
-                self._beside(named, more if sized else named, part, "infer")
+        elif learns and part:
+            self._beside(named, named, part, "infer")
 
     def _set_apart(self, named: str) -> None:
         """Amounts that stand beside work of another kind are of that: "embed 3M pages, then a 14B for us"."""
@@ -632,7 +634,8 @@ class Worked(Cards):
                 hours = sum(each.number for each in self.found if each.kind == "token") / hour
                 self.notes.append(
                     f"{round(hours, 1):,g} h of audio count as {hour / 1e6:g} M tokens of {named} an hour, "
-                    f"within a factor of {WITHIN:g}: an A100 takes 98 s for 150 min (insanely-fast-whisper, large v3)"
+                    f"within a factor of {WITHIN:g}: an A100 takes 98 s for 150 min (insanely-fast-whisper, "
+                    "large v3)"
                 )
             self.notes.append(
                 needs.stands_in(said, row, named)
