@@ -682,7 +682,7 @@ def test_training_that_splits_a_model_takes_one_machine(
     tuned = {"task": "lora", "mode": "train", "workloads": (("llama-3.1-70b", 1.0),), "precision": "bf16"}
     asked = need(sets=(("l40s", 4),), gpus=(4, 4), acquire=acquire, **tuned)
     speeds, singly, board = [speed("l40s", 400.0, 4)], offer("l40s", 1.0), offer("l40s", 4.0, count=4)
-    assert [o.way for o in made(asked, speeds, [singly, board]).options][0] == "on-demand"
+    assert made(asked, speeds, [singly, board]).options[0].way == "on-demand"
     if not shown:
         with pytest.raises(GpuwiseError, match="share no link"):
             made(asked, speeds, [singly])

@@ -351,7 +351,7 @@ def test_a_family_and_a_size_mean_the_newest_of_about_that_size(said: str, meant
     [
         ("which server to host a 70B, and lora a 7B", "llama-3.1-70b", "infer", ("lora:qwen2.5-7b",)),
         ("lora a 70B and serve a 7B", "llama-3.1-70b", "lora", ("qwen2.5-7b",)),
-        ("serve mixtral 8x7b and finetune mistral 7b by qlora", "mixtral-8x7b", "infer", ("qlora:mistral-7b",)),
+        ("serve mixtral 8x7b and tune mistral 7b by qlora", "mixtral-8x7b", "infer", ("qlora:mistral-7b",)),
         ("I run a 70B on the train, and now and then lora of an 8B", "llama-3.1-70b", "infer",
          ("lora:llama-3.1-8b",)),
         ("lora a 7B", "qwen2.5-7b", "lora", ()),
