@@ -964,7 +964,7 @@ def _with_also(market: _Market, choice: Recommendation) -> tuple[Recommendation,
         # At any price: what it costs is said of the work that counts.
         asked = Quote(gpu_id=option.gpu_id, count=option.count, kind="on-demand", usd=1.0)
         named = replace(need, sets=((option.gpu_id, option.count),), only=(), have=(), asks="speed")
-        named = replace(named, acquire="rent", unproven=True, quotes=(asked,))
+        named = replace(named, gpus=(option.count,) * 2, acquire="rent", unproven=True, quotes=(asked,))
         known = replace(market, offers=stated(named, market.facts.today))
         able = [_able(known, named, name) for name in need.also]
         if all(yes for yes, _ in able):
