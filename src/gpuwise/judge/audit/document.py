@@ -42,7 +42,8 @@ _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
 _BARS, _OF_CORES = re.compile(r"\s[|\u00b7\u2022]\s"), re.compile(r"^(?:tensor|rt)$", re.IGNORECASE)
 _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
 # A line that begins with a name and a colon, or the mark of a log, goes on about nothing before it.
-_NAMED = re.compile(r"[\w .()/-]{2,60}:(?:\s|$)|\[?\d{1,2}:\d\d|\W{3}\w")
+# But not a clause: "... What" / "holds it back is memory: its ...".
+_NAMED = re.compile(r"(?!(?-i:[a-z]+(?: [a-z]+){3,12}:))[\w .()/-]{2,60}:(?:\s|$)|\[?\d{1,2}:\d\d|\W{3}\w")
 
 
 # "RTX 4000" where a document names an RTX 4090 is that card's series, unless it names workstation cards.
@@ -76,10 +77,15 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     """Every claim of a document, and every value that found no GPU or field."""
     blocks = _renamed(blocks)
     texts = [text for block in blocks for text in texts_of(block)]
+    # What goes on in the next line of a paragraph, "... TFLOPS with" / "sparsity", is no footnote.
+    broken = {
+        b.text for a, b in pairwise(blocks) if isinstance(a, Line) and isinstance(b, Line)
+        and _wraps(a, b, WRAPPED)
+    }  # fmt: skip
     notes = [
         CUES["footnote"].match(note)
         for text in texts
-        if "pars" in text
+        if "pars" in text and text not in broken
         for note in CUES["between_notes"].split(text)
     ]
     signs = {re.sub(r"^\W?(\d)\W?$", r"[\1]", note[1]) for note in notes if note and note[1]}
@@ -181,7 +187,10 @@ class _Walk:
         named = [level for level, found in self.headings.items() if found is not None]
         # An item that names something else is a product that the catalog does not have.
         if named or len(self.spoken) != 1 or any(level > PLAIN for level in self.headings):
-            return self.headings[max(named)] if named else None
+            found = self.headings[max(named)] if named else None
+            # "One GPU", "Per GPU" below the name of a machine.
+            one = any(CUES["of_one"].search(title) for n, title in self.titles.items() if named and n > max(named))
+            return replace(found, count=1) if found and one else found
         # So far the document has named one GPU only.
         return replace(next(iter(self.spoken.values())), sure=False)
 

@@ -184,6 +184,8 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         beside = {one[:parts] for n in lines for one in islice(agreed.get(n, ()), COMPANY + 1)}
         few = len(beside - {(claim.field, claim.gpu_ids)}) < COMPANY  # one may be its own
         rare = is_whole(claim) or claim.field in OF_CARDS or (claim.block < GRID and is_of_column(claim))
+        # "A: 1,000 cores, B: 2,000": what is right of B shows how A's is read.
+        rare |= any(f == claim.field and ids != claim.gpu_ids for f, ids, _ in agreed[claim.line])
         return few and not (rare or text.explain(claim)[0] in PLAIN)
 
     outside = {
