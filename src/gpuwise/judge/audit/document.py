@@ -388,7 +388,8 @@ class _Walk:
             return False
         gpu = next((t for t in tokens if t.kind == "gpu"), None)
         if gpu is not None:
-            ends = text.endswith((".", ",", ";"))
+            # "It stays behind the 4070 Ti. For QHD ..." goes on in the next line.
+            ends = text.endswith((".", ",", ";")) or CUES["sentence_ends"].search(text, gpu.end) is not None
             short = (gpu.start < NEAR and not ends) or (gpu.start < 4 and len(text) < 60)
             # "RTX 4090 TDP = 450" states something of it.
             return short and not self.headed(line) and not any(subject_of(label) for label, _ in _pairs(text))
@@ -476,6 +477,10 @@ class _Walk:
                 gpus = prose.gpus_of(above)
                 alone = all(set(t.gpu_ids) & set(found.gpu_ids) for t in gpus)
                 alone = alone and (bool(gpus) or scope.about is None or scope.about.sure)
+                # Below the title of one GPU another may be named by the way, and not be gone on about.
+                title = self.about
+                if title is not None and title.sure and not {*title.gpu_ids} & {*found.gpu_ids}:
+                    found, alone = title, False
                 self.recent = found if alone else replace(found, sure=False)
         gpus = prose.gpus_of(above) if len(above) <= PAIRS else []
         named = len({gpu.gpu_ids for gpu in gpus}) == 1
