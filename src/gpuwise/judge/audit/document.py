@@ -189,7 +189,8 @@ class _Walk:
         if named or len(self.spoken) != 1 or any(level > PLAIN for level in self.headings):
             found = self.headings[max(named)] if named else None
             # "One GPU", "Per GPU" below the name of a machine.
-            one = any(CUES["of_one"].search(title) for n, title in self.titles.items() if named and n > max(named))
+            below = (title for level, title in self.titles.items() if named and level > max(named))
+            one = any(map(CUES["of_one"].search, below))
             return replace(found, count=1) if found and one else found
         # So far the document has named one GPU only.
         return replace(next(iter(self.spoken.values())), sure=False)

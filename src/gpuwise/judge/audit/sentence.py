@@ -187,12 +187,12 @@ class Sentence:
             rest < TELEGRAM * len(values) and len(values) > 4 and text.rstrip()[-1:] not in (".", "\u3002")
         )
         # Bars part the figures of one, unless two measure the same: those may be of two columns.
-        bars = text.count("|") if max(self.unsaid_alike.values(), default=0) > 1 or len(self.gpus) > 1 else 0
-        parted = text.count(", ") + (text.count("|") if not bars else 0)
-        close = close and not (one_list and parted > len(values) - 3)
+        bars, alike = text.count("|"), max(self.unsaid_alike.values(), default=0)
+        lost = bars if alike > 1 or len(self.gpus) > 1 else 0
+        close = close and not (one_list and text.count(", ") + bars - lost > len(values) - 3)
         stated = {"value", "name"}
         touching = any(a.end == b.start and {a.kind, b.kind} <= stated for a, b in pairwise(self.tokens))
-        self.telegram = touching or ((close or bars > 3) and not self.in_turn)
+        self.telegram = touching or ((close or lost > 3) and not self.in_turn)
         # "L40S: 48 GB, 350 W" is about nothing before it.
         self.labelled = bool(self.gpus) and re.match(r"\W{0,3}$", text[: self.gpus[0].start]) is not None
         self.labelled = self.labelled and re.match(r"\s?:\s", text[self.gpus[0].end :]) is not None
