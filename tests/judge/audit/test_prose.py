@@ -808,12 +808,16 @@ CLOCKS = "- GPU: {}\n- Cores: {}\n- Base clock: {} MHz\n"
          "1.1 TB/s", "contradicts"),
         # A game clock is no base clock.
         (CLOCKS.format("RX 6800 XT", "4,608", "2015"), "base_hz", "2015 MHz", "contradicts"),
+        (CLOCKS.format("RX 7900 XT", "5,376", "2000"), "base_hz", "2000 MHz", "cannot tell"),
         (CLOCKS.format("RX 6800 XT", "4,608", "1900"), "base_hz", "1900 MHz", "cannot tell"),
         # Below the heading of one GPU another is named by the way.
         ("# The RTX 4060 Laptop\n\nThe desktop RTX 4070 draws 200 W.\n\n96 tensor cores do the scaling.",
          "tensor_cores", "96", "agrees"),
+        ("# The RTX 4060\n\nThe desktop RTX 4070 has 12 GB.\n\nIt draws 380 W.", "power_w", "380 W",
+         "contradicts"),
+        ("The H100 SXM does 67 TFLOPS FP64 on its tensor cores.", "peak:fp64", "67 TFLOPS", "agrees"),
         # A sentence of the width of a title is none.
-        ("The RTX 4060 Laptop: a look\n\nIt is behind a desktop RTX 4070. What it does at 1080p is enough for\n"
+        ("The RTX 4060 Laptop: a look\n\nIt is behind a desktop RTX 4070. What it does at 1080p is fine for\n"
          "us and others.\n\nMore\n\n96 tensor cores do the scaling.", "tensor_cores", "96", "agrees"),
         ("The RTX 4070\n\nThe desktop RTX 4060 draws 115 W.\n\n96 tensor cores do the scaling.",
          "tensor_cores", "96", "cannot tell"),

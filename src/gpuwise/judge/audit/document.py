@@ -171,6 +171,8 @@ class _Walk:
         self.headings: dict[int, Subject | None] = {}
         self.titles: dict[int, str] = {}
         self.recent: Subject | None = None
+        # A GPU that the last paragraph named by the way, below the heading of another one.
+        self.aside: Subject | None = None
         # The GPUs that the paragraphs so far have named, by what they may be.
         self.spoken: dict[tuple[str, ...], Subject] = {}
         self.tables, self.section = 0, 1
@@ -242,7 +244,7 @@ class _Walk:
             others = {i for m in mentions(text, loose=True) for i in m.gpu_ids}.difference(before.gpu_ids)
             found = Subject(text, ()) if others else found
         self.headings[level] = found
-        self.recent = None
+        self.recent = self.aside = None
         pair = layout.side_by_side(text)
         kept = found is None or not named or any(set(found.gpu_ids) & set(p.gpu_ids) for p in self.scope.pair)
         self.titles = {above: title for above, title in self.titles.items() if above < level}
@@ -468,7 +470,10 @@ class _Walk:
         # "Which bus?" asks for what the next paragraph begins with.
         question = re.split(r"[.?!:] ", above)[-1] if above.rstrip(' *"')[-1:] == "?" else ""
         asked = next((t.field for t in scan(question) if t.kind == "field"), "")
-        self.scope, scope = replace(scope, asked=asked), replace(scope, about=self.recent or self.about)
+        self.scope, scope = replace(scope, asked=asked), scope
+        # "It draws 200 W" goes on about it, whatever the heading says.
+        it = self.aside if CUES["pronoun"].match(above) else None
+        scope, self.aside = replace(scope, about=it or self.recent or self.about), None
         for found in prose.claims(Text(above, tuple(starts), scope, self.section)):
             if not isinstance(found, Subject):
                 yield found
@@ -481,6 +486,7 @@ class _Walk:
                 # Below the title of one GPU another may be named by the way, and not be gone on about.
                 title = self.about
                 if title is not None and title.sure and not {*title.gpu_ids} & {*found.gpu_ids}:
+                    self.aside = found if alone else None
                     found, alone = title, False
                 self.recent = found if alone else replace(found, sure=False)
         gpus = prose.gpus_of(above) if len(above) <= PAIRS else []

@@ -588,8 +588,9 @@ def _is_option(claim: Claim) -> bool:
             most = OVERCLOCKED if consumer else 1 + EDITIONS
             if low and high and (consumer or spec.vendor != "NVIDIA"):
                 least = high if spec.vendor == "NVIDIA" else low
-                # What is called the base clock is neither of the others.
-                top = low if claim.field == "base_hz" and least == low else high
+                # What is called the base clock is no game clock; but of RDNA 3 databases alone state one.
+                based = claim.field == "base_hz" and not str(spec.architecture).startswith("RDNA 3")
+                top = low if based and least == low else high
                 return all(least <= value <= most * top for value in numbers_of(claim.values))
     # GB200 and B200, GH200 and H200 are printed for each other.
     if claim.field != "memory_bytes" and not claim.field.startswith("peak:"):

@@ -187,8 +187,8 @@ class Sentence:
             rest < TELEGRAM * len(values) and len(values) > 4 and text.rstrip()[-1:] not in (".", "\u3002")
         )
         # Bars part the figures of one, unless two measure the same: those may be of two columns.
-        bars, alike = text.count("|"), max(self.unsaid_alike.values(), default=0)
-        lost = bars if alike > 1 or len(self.gpus) > 1 else 0
+        bars, doubled = text.count("|"), any(count > 1 for count in self.unsaid_alike.values())
+        lost = bars if doubled or len(self.gpus) > 1 else 0
         close = close and not (one_list and text.count(", ") + bars - lost > len(values) - 3)
         stated = {"value", "name"}
         touching = any(a.end == b.start and {a.kind, b.kind} <= stated for a, b in pairwise(self.tokens))
