@@ -396,7 +396,9 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
         or re.fullmatch(r" (?:of|in|for) (?:(?:dense|sparse) )?", cell[token.end : behind.start])
     ):  # fmt: skip
         return behind.field
-    if on_cores and re.search(r",|;|\band\b", cell[tokens[place - 1].end if place else 0 : token.start]):
+    # "91.6 TFLOPS in FP32 and 183 TFLOPS on the tensor cores": FP32 is of the value before it.
+    said = place > 1 and tokens[place - 1].field in FORMATS and tokens[place - 2].kind == "value"
+    if on_cores and said and re.search(r",|;|\band\b", cell[tokens[place - 1].end : token.start]):
         return "peak:tensor"
     # A format that the value touches is its own: "FP1665.1 TFLOPS peak".
     before = tokens[place - 1] if place else None
