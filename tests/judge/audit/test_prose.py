@@ -815,7 +815,8 @@ CLOCKS = "- GPU: {}\n- Cores: {}\n- Base clock: {} MHz\n"
          "tensor_cores", "96", "agrees"),
         ("# The RTX 4060\n\nThe desktop RTX 4070 has 12 GB.\n\nIt draws 380 W.", "power_w", "380 W",
          "contradicts"),
-        ("FP64 of the H100 SXM: 34 TFLOPS, 67 TFLOPS on its tensor cores.", "peak:fp64", "67 TFLOPS", "agrees"),
+        ("FP64 of the H100 SXM: 34 TFLOPS, 67 TFLOPS on its tensor cores.", "peak:fp64", "67 TFLOPS",
+         "agrees"),
         ("The H100 SXM does 67 TFLOPS FP64 on its tensor cores.", "peak:fp64", "67 TFLOPS", "agrees"),
         # A sentence of the width of a title is none.
         ("The RTX 4060 Laptop: a look\n\nIt is behind a desktop RTX 4070. What it does at 1080p is fine for\n"
