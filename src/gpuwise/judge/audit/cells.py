@@ -387,11 +387,19 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     if dimension == "op/s" and (inside := next((f for f in FORMATS if f[5:] in token.text.lower()), None)):
         return inside
     # "5 PFLOPS of dense FP8 and 2.5 PFLOPS of dense BF16": the format behind a rate is its own.
-    behind = next((t for t in tokens[place + 1 : place + 3] if t.field not in ("dense", "sparse")), None)
+    # "165 TFLOPS on the tensor cores (FP16)"; without the format of whichever they compute.
+    on_cores = CUES["on_its_cores"].match(cell, token.end) if dimension == "op/s" else None
+    aside = ("dense", "sparse", "tensor_cores")
+    behind = next((t for t in tokens[place + 1 : place + 3] if t.field not in aside), None)
     if behind is not None and behind.field in FORMATS and (
-        re.fullmatch(r" (?:of|in|for) (?:(?:dense|sparse) )?", cell[token.end : behind.start])
+        (on_cores and cell[on_cores.end() : behind.start] == " (")
+        or re.fullmatch(r" (?:of|in|for) (?:(?:dense|sparse) )?", cell[token.end : behind.start])
     ):  # fmt: skip
         return behind.field
+    # "91.6 TFLOPS in FP32 and 183 TFLOPS on the tensor cores": FP32 is of the value before it.
+    said = place > 1 and tokens[place - 1].field in FORMATS and tokens[place - 2].kind == "value"
+    if on_cores and said and re.search(r",|;|\band\b", cell[tokens[place - 1].end : token.start]):
+        return "peak:tensor"
     # A format that the value touches is its own: "FP1665.1 TFLOPS peak".
     before = tokens[place - 1] if place else None
     touches = before is not None and before.end == token.start and before.field.startswith("peak:")
