@@ -289,7 +289,10 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         pipes = bare.count("|") > 1 and not tabbed
         cells = bare.split("|") if pipes else (_TABS if "\t" in bare else _PARTED).split(bare)
         cells = [text[a:b] for a, b in places] if at < last else cells
-        if len(cells) < 2 or (len(cells) == 2 and "\t" not in text and "|" not in text):
+        # Two names above rows of three cells head the columns behind that of the labels; one of the two may
+        # be unknown.
+        corner = not rows and _names_two(cells, lines[at + 1 : at + 2])
+        if len(cells) < 2 or (len(cells) == 2 and "\t" not in text and "|" not in text and not corner):
             break
         # "L40S | Data sheet" among rows with tabs is their title.
         follows = lines[at + 1].text if at + 1 < len(lines) else ""
@@ -312,7 +315,7 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         ):  # fmt: skip
             # The table above goes on behind a line that is the title of a section.
             rows.append(scope.head)
-        if not rows and alone and values:
+        if not rows and alone and values and not corner:
             # Without a header each row is a list of its own: "RTX 4090 | 24 GB | 450 W".
             return None
         parted = rows and lines[at].paragraph != lines[at - 1].paragraph
@@ -327,6 +330,14 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         rows.append(tuple(Cell(lines[at].line, part.strip()) for part in cells))
         at += 1
     return (rows, at, True) if len(rows) > 1 else None
+
+
+def _names_two(cells: Sequence[str], below: Sequence[Line]) -> bool:
+    """Whether a line with a wide gap holds two names of GPUs, of which one is known, above rows of three cells."""
+    named = [kind(cell) == "G" for cell in cells]
+    rows = [_PARTED.split(line.text.strip()) for line in below]
+    alike = all(of or _NAMED.fullmatch(cell) for of, cell in zip(named, cells, strict=True))
+    return len(cells) == 2 and any(named) and alike and [len(row) for row in rows] == [3]
 
 
 def _separated(lines: Sequence[Line], start: int, scope: Scope) -> Found:
