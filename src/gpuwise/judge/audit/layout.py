@@ -889,7 +889,9 @@ def kind(text: str) -> str:
     """G for a GPU's name, F for a field's label, V for all else."""
     tokens = scan(text) if len(text) <= SHORT else ()
     if not tokens:
-        return "V"
+        # "Bus", "Error correction (ECC)": words that name a field only where they are a whole label.
+        label = label_of(text) if len(text) <= SHORT and text[:1].isupper() else None
+        return "F" if label and (label.first or label.ability) else "V"
     covered = sum(t.end - t.start for t in tokens)
     if len(tokens) == 1 and tokens[0].kind == "gpu" and tokens[0].start < 12:
         # "RTX A40": a word that the name itself does not have.
