@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, reduce
+from functools import cache, lru_cache, reduce
 from math import inf
 
 from gpuwise.checks import network_in
+from gpuwise.facts import catalog
 from gpuwise.judge.audit.words import (
     ABILITIES,
     CHIP,
@@ -48,6 +49,8 @@ _PCIE = re.compile(
     r"\W*pci[ -]?e(?:xpress)?[ .]*(?:gen(?:eration)?|version|interface|bus)?\W*", re.IGNORECASE
 )
 _GENERATION = re.compile(r"(?:gen(?:eration)?[ .-]?)?[1-6](?:\.0)?(?: ?x\d{1,2})?", re.IGNORECASE)
+# "48 GB GDDR6, ECC", "16 GB HBM2 (no ECC)"
+_PARTS, _ECC = re.compile(r"[,;/+()]"), re.compile(r"(?:with |(no |without ))?ECC", re.IGNORECASE)
 # What parts the labels, and the values, of several fields in one cell: a slash, but none of "GB/s".
 _SLASH = re.compile(r"\s?/(?!s(?:ec)?\b)\s?")
 # Bytes above which nothing is a cache.
@@ -124,6 +127,12 @@ class Label:
 _ALONE: Mapping[str, str] = NAMES["alone"]
 _UNIT_WORDS = [(name, re.compile(rf"(?:^|[\s(\[/_])(?:{unit})(?=$|[\s)\],/_*;])", re.IGNORECASE), factor)
                for name, unit, factor in UNITS if name not in ("count", "other", "%")]  # fmt: skip
+
+
+@cache
+def _named_chips() -> tuple[str, ...]:
+    """The chips of the catalog that are called by words: "Tahiti", "Vega 10"."""
+    return tuple(sorted({chip for spec in catalog.all_gpus() if (chip := spec.text("chip"))}))
 
 
 @lru_cache(maxsize=4096)
@@ -235,10 +244,19 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     if _GENERATION.match(stated) if named else _PCIE.fullmatch(label.text) and _GENERATION.fullmatch(stated):
         # Below "PCIe host I/O" also "Gen5 128 GB/s".
         cell = f"PCIe {stated}"
-    if (label.first == "chip" or label.text.lower() == "gpu") and (chip := CHIP.fullmatch(cell)):
-        # GV100, which a product is called, too.
-        yield Reading(field="chip", values=(chip_of(chip[0]),), token=whole)
-        return
+    if label.first == "chip" or label.text.lower() == "gpu":
+        # GV100, which a product is called, too, and Hawaii, which elsewhere is no chip; this one may go by
+        # another name.
+        coded = next((name for name in _named_chips() if name.lower() == stated.lower()), None)
+        if chip := CHIP.fullmatch(cell):
+            yield Reading(field="chip", values=(chip_of(chip[0]),), token=whole)
+        elif coded:
+            yield Reading(field="chip", values=(coded,), token=whole, either=True)
+        if chip or coded:
+            return
+    for part in _PARTS.split(stated) if str(label.first)[:6] == "memory" else ():
+        if with_ecc := _ECC.fullmatch(part.strip()):
+            yield Reading(field="ecc", values=("no" if with_ecc[1] else "yes",), token=replace(whole, text=part.strip()))
     # "16 896" is one number with a space for thousands.
     cell = cell.replace(" ", "") if re.fullmatch(r"\d{1,3}(?: \d{3})+", cell.strip()) else cell
     tokens = scan(cell)
@@ -393,7 +411,9 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     ):  # fmt: skip
         return behind.field
     # A format that the value touches is its own: "FP1665.1 TFLOPS peak".
-    before = tokens[place - 1] if place else None
+    generations = ("tensor_core_generation", "rt_core_generation")
+    # "Tensor cores (4th gen): 528".
+    before = next((t for t in reversed(tokens[:place]) if t.field not in generations), None)
     touches = before is not None and before.end == token.start and before.field.startswith("peak:")
     if before is not None and before.field.startswith("peak:") and dimension == "op/s" and (
         touches or re.fullmatch(r"\s?[-\u2013\u2014:=]\s?", cell[before.end : token.start])
@@ -418,8 +438,7 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
             # "Base Clock 1660 MHz Boost Clock 2970 MHz": a line of labels, each before its value.
             return before.field
     # "544 Turing Tensor Cores": the architecture in between says nothing of the field.
-    between_them = ("architecture", "tensor_core_generation", "rt_core_generation")
-    after = next((t for t in tokens[place + 1 :] if t.field not in between_them), None)
+    after = next((t for t in tokens[place + 1 :] if t.field not in ("architecture", *generations)), None)
     if after is not None and after.kind == "field" and FIELDS[after.field].dimension in (dimension, "none"):
         between = cell[token.end : after.start]
         near = len(between) <= NEAR and CUES["between_value_and_word"].fullmatch(between.lower())
