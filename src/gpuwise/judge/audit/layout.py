@@ -333,7 +333,7 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
 
 
 def _names_two(cells: Sequence[str], below: Sequence[Line]) -> bool:
-    """Whether a line with a wide gap holds two names of GPUs, of which one is known, above rows of three cells."""
+    """Whether two cells are names of GPUs, of which one is known, above rows of three cells."""
     named = [kind(cell) == "G" for cell in cells]
     rows = [_PARTED.split(line.text.strip()) for line in below]
     alike = all(of or _NAMED.fullmatch(cell) for of, cell in zip(named, cells, strict=True))
