@@ -38,6 +38,8 @@ WRAPPED = 50
 _NOTE_MARK = re.compile(r"\[\w{1,2}\]|\(\d\)|[*\u2020\u2021]")
 _NOTE = re.compile(rf"({_NOTE_MARK.pattern})[:.)]?\s?(?=\w)")
 _ENDS = re.compile(r"[A-Za-z0-9)][.!?] (?=[A-Z])")
+# A name with the number of a model: "Zorb 9900 XT", "Voodoo5-5500".
+_MODEL = re.compile(r"(?:[A-Z][A-Za-z]{1,15}[ -]){1,3}(?!20[0-3]\d)[A-Z]{0,3}\d{3,4}[A-Za-z]{0,2}(?: [A-Z]\w{0,9}){0,2}:?")
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
 _BARS, _OF_CORES = re.compile(r"\s[|\u00b7\u2022]\s"), re.compile(r"^(?:tensor|rt)$", re.IGNORECASE)
 _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
@@ -219,7 +221,11 @@ class _Walk:
         """Enter a section: its GPU holds until a heading of this or a higher level."""
         found, before = subject_of(text), self.about
         named = found is not None
+        beside = self.headings.get(level)
         self.headings = {above: one for above, one in self.headings.items() if above < level}
+        if found is None and beside is not None and _MODEL.fullmatch(text):
+            # Beside the section of a GPU that of a model which the catalog lacks.
+            found = Subject(text.rstrip(":"), ())
         if found is None and level == PLAIN and before is not None and text:
             # A plain line without a GPU may be a heading below the last one or the end of its section;
             # one that is made of words for fields is a part of the specification.
@@ -339,7 +345,7 @@ class _Walk:
                 recent = self.recent
                 yield from self.prose([part])
                 self.recent = recent
-            elif not joins and self.is_title(part):
+            elif not joins and (self.is_title(part) or self.is_beside(part, follows)):
                 # "gpu: L4" below "gpu_count: 4" is of the same object.
                 count = 1 if part.marked or not CUES["key_of_gpu"].match(part.text) else self.count
                 last = self.headings.get(PLAIN + part.item) if titled else None
@@ -361,6 +367,12 @@ class _Walk:
             else:
                 paragraph.append(part)
         yield from self.prose(paragraph)
+
+    def is_beside(self, line: Line, follows: Line | grid.Grid | None) -> bool:
+        """Whether a line is the name of a model that the catalog lacks, above its list, as that of a GPU is."""
+        pairs = _pairs(follows.text) if isinstance(follows, Line) and _MODEL.fullmatch(line.text) else ()
+        stated = any(label_of(label).first for label, _ in pairs)
+        return stated and self.headings.get(PLAIN + line.item) is not None
 
     def is_title(self, line: Line) -> bool:
         """Whether a plain line is a heading: short, a GPU in it or in title case, no value."""
