@@ -38,8 +38,6 @@ WRAPPED = 50
 _NOTE_MARK = re.compile(r"\[\w{1,2}\]|\(\d\)|[*\u2020\u2021]")
 _NOTE = re.compile(rf"({_NOTE_MARK.pattern})[:.)]?\s?(?=\w)")
 _ENDS = re.compile(r"[A-Za-z0-9)][.!?] (?=[A-Z])")
-# A name with the number of a model: "Zorb 9900 XT", "Voodoo5-5500".
-_MODEL = re.compile(r"(?:[A-Z][A-Za-z]{1,15}[ -]){1,3}(?!20[0-3]\d)[A-Z]{0,3}\d{3,4}[A-Za-z]{0,2}(?: [A-Z]\w{0,9}){0,2}:?")
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
 _BARS, _OF_CORES = re.compile(r"\s[|\u00b7\u2022]\s"), re.compile(r"^(?:tensor|rt)$", re.IGNORECASE)
 _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
@@ -223,7 +221,7 @@ class _Walk:
         named = found is not None
         beside = self.headings.get(level)
         self.headings = {above: one for above, one in self.headings.items() if above < level}
-        if found is None and beside is not None and _MODEL.fullmatch(text):
+        if found is None and beside is not None and layout.MODEL.fullmatch(text):
             # Beside the section of a GPU that of a model which the catalog lacks.
             found = Subject(text.rstrip(":"), ())
         if found is None and level == PLAIN and before is not None and text:
@@ -369,8 +367,10 @@ class _Walk:
         yield from self.prose(paragraph)
 
     def is_beside(self, line: Line, follows: Line | grid.Grid | None) -> bool:
-        """Whether a line is the name of a model that the catalog lacks, above its list, as that of a GPU is."""
-        pairs = _pairs(follows.text) if isinstance(follows, Line) and _MODEL.fullmatch(line.text) else ()
+        """Whether a line names a model that the catalog lacks, above its list, as that of a GPU is."""
+        pairs = (
+            _pairs(follows.text) if isinstance(follows, Line) and layout.MODEL.fullmatch(line.text) else ()
+        )
         stated = any(label_of(label).first for label, _ in pairs)
         return stated and self.headings.get(PLAIN + line.item) is not None
 
@@ -469,7 +469,11 @@ class _Walk:
         # "Which bus?" asks for what the next paragraph begins with.
         question = re.split(r"[.?!:] ", above)[-1] if above.rstrip(' *"')[-1:] == "?" else ""
         asked = next((t.field for t in scan(question) if t.kind == "field"), "")
-        self.scope, scope = replace(scope, asked=asked), replace(scope, about=self.recent or self.about)
+        # "Zorb 9900: 32 GB, 600 W": what stands behind a name that the catalog lacks is its own.
+        name, colon, _ = above[:TITLE].partition(":")
+        other = colon and layout.MODEL.fullmatch(name) and all(t.dimension == "bare" for t in scan(name))
+        about = Subject(name, ()) if other else self.recent or self.about
+        self.scope, scope = replace(scope, asked=asked), replace(scope, about=about)
         for found in prose.claims(Text(above, tuple(starts), scope, self.section)):
             if not isinstance(found, Subject):
                 yield found

@@ -59,6 +59,10 @@ _GLUE = re.compile(
     rf"(?<=\d)(?={_MAKERS})|(?<=[A-Za-z0-9)])(?:(?<![GM])|(?<=SXM))(?={_MODEL})|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{{3}})(?!Force)"
 )
 _NAMED = re.compile(r"(?:\w{1,20} ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w{1,20}| \d{1,3} ?GB){0,2}")
+# The same of any maker: "Zorb 9900 XT", "Voodoo5-5500".
+MODEL = re.compile(
+    r"(?:[A-Z][A-Za-z]{1,15}[ -]){1,3}(?!20[0-3]\d)[A-Z]{0,3}\d{3,4}[A-Za-z]{0,2}(?: [A-Z]\w{0,9}){0,2}:?"
+)
 _SIDES = re.compile(r"([\w. -]{2,40}?) (?:vs\.?|versus) ([\w. -]{2,40})", re.IGNORECASE)
 _PARTED = re.compile(r" ?\| ?| ?\t ?| {2,40}|\s\u2502\s")
 _TABS = re.compile(r" ?\t ?")
@@ -336,7 +340,8 @@ def _names_two(cells: Sequence[str], below: Sequence[Line]) -> bool:
     """Whether two cells are names of GPUs, of which one is known, above rows of three cells."""
     named = [kind(cell) == "G" for cell in cells]
     rows = [_PARTED.split(line.text.strip()) for line in below]
-    alike = all(of or _NAMED.fullmatch(cell) for of, cell in zip(named, cells, strict=True))
+    models = (_NAMED.fullmatch(cell) or MODEL.fullmatch(cell) for cell in cells)
+    alike = all(of or model for of, model in zip(named, models, strict=True))
     return len(cells) == 2 and any(named) and alike and [len(row) for row in rows] == [3]
 
 
