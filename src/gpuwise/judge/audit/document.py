@@ -231,7 +231,11 @@ class _Walk:
         """Enter a section: its GPU holds until a heading of this or a higher level."""
         found, before = subject_of(text), self.about
         named = found is not None
+        beside = self.headings.get(level)
         self.headings = {above: one for above, one in self.headings.items() if above < level}
+        if found is None and beside is not None and layout.MODEL.fullmatch(text):
+            # Beside the section of a GPU that of a model which the catalog lacks.
+            found = Subject(text.rstrip(":"), ())
         if found is None and level == PLAIN and before is not None and text:
             # A plain line without a GPU may be a heading below the last one or the end of its section;
             # one that is made of words for fields is a part of the specification.
@@ -351,7 +355,7 @@ class _Walk:
                 recent = self.recent
                 yield from self.prose([part])
                 self.recent = recent
-            elif not joins and self.is_title(part):
+            elif not joins and (self.is_title(part) or self.is_beside(part, follows)):
                 # "gpu: L4" below "gpu_count: 4" is of the same object.
                 count = 1 if part.marked or not CUES["key_of_gpu"].match(part.text) else self.count
                 last = self.headings.get(PLAIN + part.item) if titled else None
@@ -373,6 +377,14 @@ class _Walk:
             else:
                 paragraph.append(part)
         yield from self.prose(paragraph)
+
+    def is_beside(self, line: Line, follows: Line | grid.Grid | None) -> bool:
+        """Whether a line names a model that the catalog lacks, above its list, as that of a GPU is."""
+        pairs = (
+            _pairs(follows.text) if isinstance(follows, Line) and layout.MODEL.fullmatch(line.text) else ()
+        )
+        stated = any(label_of(label).first for label, _ in pairs)
+        return stated and self.headings.get(PLAIN + line.item) is not None
 
     def is_title(self, line: Line) -> bool:
         """Whether a plain line is a heading: short, a GPU in it or in title case, no value."""
@@ -470,10 +482,14 @@ class _Walk:
         # "Which bus?" asks for what the next paragraph begins with.
         question = re.split(r"[.?!:] ", above)[-1] if above.rstrip(' *"')[-1:] == "?" else ""
         asked = next((t.field for t in scan(question) if t.kind == "field"), "")
-        self.scope, scope = replace(scope, asked=asked), scope
         # "It draws 200 W" goes on about it, whatever the heading says.
         it = self.aside if CUES["pronoun"].match(above) else None
-        scope, self.aside = replace(scope, about=it or self.recent or self.about), None
+        # "Zorb 9900: 32 GB, 600 W": what stands behind a name that the catalog lacks is its own.
+        name, colon, _ = above[:TITLE].partition(":")
+        other = colon and layout.MODEL.fullmatch(name) and all(t.dimension == "bare" for t in scan(name))
+        about = Subject(name, ()) if other else it or self.recent or self.about
+        self.scope, scope = replace(scope, asked=asked), replace(scope, about=about)
+        self.aside = None
         for found in prose.claims(Text(above, tuple(starts), scope, self.section)):
             if not isinstance(found, Subject):
                 yield found

@@ -619,7 +619,8 @@ class _Choice(Sentence):
         if dimension == "bytes/s" and "link_bytes_per_s" in self.last and CUES["both_ways"].match(after):
             yield LISTED, "link_bytes_per_s"
             return
-        foreign = CUES["not_ours"].match(after)
+        shared = self.unified and re.match(r" LPDDR", after)
+        foreign = None if shared else CUES["not_ours"].match(after)
         own = self.own(place)
         summed = self.is_summed(place)
         if own == "none" or (own is None and foreign and not summed) or self.is_others(place):

@@ -330,7 +330,9 @@ class Sentence:
         gap = self.text[before.end : token.start]
         bound |= token.start in self.ordered
         alone = CUES["clause_goes_on"].match(self.text, token.end) is not None
-        bound |= before.kind == "gpu" and len(gap) < NEAR / 2 and not set(",.;()") & set(gap) and alone
+        # "RTX 3090: 10,496 CUDA cores, RTX 3080: 8,704"
+        gap = gap.removeprefix(":")
+        bound |= before.kind == "gpu" and len(gap) < NEAR / 2 and not set(",.;:()") & set(gap) and alone
         return said if said in WHOLE and bound else None
 
     def has(self, place: int) -> bool:

@@ -403,7 +403,7 @@ def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterato
     for place in places[:1] if apart else places if need.mode == "train" or need.task else ():
         row = them.rows[place]
         how = free if apart else "which share no link, so a bound"
-        how = copies if need.concurrent > 1 or row.speed.replicas > 1 else how
+        how = copies if need.items is None and (need.concurrent > 1 or row.speed.replicas > 1) else how
         if row.offer and row.offer.per_hour and row.count > row.offer.count:
             each = "one" if row.offer.count == 1 else f"{row.offer.count:g}"
             all_of_it = f"counted as {row.count / row.offer.count:g} of {each}, {how}"
