@@ -42,7 +42,7 @@ EXAMPLES: dict[str, tuple[tuple[str, ...], ...]] = {
     "accept": (("accept", QUICK), ("accept", TUNED, EARLIER)),
     "audit": (("audit", "README.md"), ("audit", "docs/quickstart.md")),
     "calibrate": tuple(
-        ("calibrate", "--gpu", "l4", "--device", "cpu", "--time", "1", "--only", kind)
+        ("calibrate", "--gpu", "l4", "--device", "cpu", "--time", "1s", "--only", kind)
         for kind in ("dense", "pointwise")
     ),
     "bench": tuple(("bench", "resnet50", *TOY, "--mode", mode) for mode in ("infer", "train")),

@@ -140,6 +140,10 @@ def test_every_fault_has_its_name_and_the_exit_code_is_1(gpuwise: Call, machine:
         "GPU 6 (mig); GPU 7 (busy)" in err
     )
     assert "GPU 7: busy: not measured: GPU 7 is busy with process 42" in out
+    # Without an index they would set all eight.
+    assert "nvidia-smi -i 4 -pl 700" in out
+    assert "nvidia-smi -i 6 -mig 0" in out
+    assert "91 °C, 31 °C above the median" in out
 
 
 def test_mixed_models_fail_the_host(gpuwise: Call, machine: Machine) -> None:

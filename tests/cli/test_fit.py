@@ -229,3 +229,14 @@ def test_several_optimisers_have_a_row_each(gpuwise: Callable[..., Ran]) -> None
     ]  # fmt: skip
     code, _, err = gpuwise("fit", "llama-3.1-8b", "--for", "full", "--optimiser", "adamw,lion")
     assert (code, "unknown optimiser 'lion'" in err) == (2, True)
+
+
+def test_a_missing_file_is_said_as_by_every_verb(gpuwise: Callable[..., Ran], tmp_path: Path) -> None:
+    code, _, err = gpuwise("fit", str(tmp_path / "none.gguf"))
+    assert (code, "there is no such file" in err, "--" in err) == (2, True, False)
+
+
+def test_speeds_point_to_those_of_a_server(gpuwise: Callable[..., Ran]) -> None:
+    words = ("--gpu", "l40s", "--weights", "bf16")
+    assert "gpuwise predict served:qwen3-8b" in gpuwise("fit", "qwen3-8b", *words)[1]
+    assert "served:" not in gpuwise("fit", "qwen3-8b", "--gpu", "l40s", "--weights", "q4_k_m")[1]

@@ -177,3 +177,17 @@ def test_the_guides_commands_are_good(gpuwise: Call, monkeypatch: pytest.MonkeyP
         code, _, err = gpuwise(verb, *words, *(("--device", "cuda") if verb == "bench" else ()))
         assert code == {"bench": 3, "merge": 2, "launch": 0}[verb], (line, err)
         assert "No such option" not in err
+
+
+@pytest.mark.parametrize("name", ["resnet5000", "bert-large,nothing-of-ours"])
+def test_a_workload_that_is_not_known_is_refused_before_the_job_waits(gpuwise: Call, name: str) -> None:
+    code, out, err = gpuwise("launch", "slurm", "--dry-run", "--", name)
+    assert (code, out) == (2, "")
+    assert "unknown workload" in err
+
+
+@pytest.mark.parametrize("name", ["timm:vit_tiny", "./mine_of_the_cluster.py", "bert"])
+def test_files_and_libraries_are_looked_for_where_the_job_runs(gpuwise: Call, name: str) -> None:
+    code, out, err = gpuwise("launch", "slurm", "--dry-run", "--", name)
+    assert code == 0, err
+    assert f"gpuwise bench {name} " in out

@@ -376,3 +376,13 @@ def test_scientific_kernels_are_predicted_from_the_sheet_as_choose_does(gpuwise:
 def test_a_machine_of_a_cloud_is_taken_with_a_note(gpuwise: Cli) -> None:
     code, out, err = gpuwise("predict", "resnet50", "--gpu", "g5.xlarge", "--json")
     assert (code, json.loads(out)["predictions"][0]["gpu_id"], "have the a10g" in err) == (0, "a10g", True)
+
+
+@pytest.mark.parametrize(("batch", "said"), [("1", " 1 sequence,"), ("2", " 2 sequences,")])
+def test_one_sequence_is_one(gpuwise: Cli, batch: str, said: str) -> None:
+    assert said in gpuwise("predict", "served:qwen3-8b", "--gpu", "l40s", "--batch", batch)[1]
+
+
+def test_every_time_has_its_unit(gpuwise: Cli) -> None:
+    code, _, err = gpuwise("calibrate", "--device", "cpu", "--time", "20")
+    assert (code, "write 20s" in err) == (2, True)

@@ -96,3 +96,15 @@ def test_a_file_that_is_not_here_is_told_before_anything_runs(gpuwise: Call, tmp
     code, out, err = gpuwise("reproduce", str(kept))
     assert (code, out) == (2, "")
     assert "there is no file gone.py\n  next: name it with its folder, or run this in its folder" in err
+
+
+def test_no_device_is_advised_that_the_verb_does_not_take(
+    gpuwise: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpuwise.measure.telemetry.sensors", lambda: ())
+    path = tmp_path / "gpu.json"
+    path.write_bytes(store.encode(result(batch=8)))
+    code, _, err = gpuwise("reproduce", str(path))
+    assert code == 3
+    assert "--device" not in err
+    assert "gpuwise doctor" in err

@@ -19,7 +19,7 @@ H200 = ROOT / "results" / "h200"
 ASKED = {
     "accept": ("accept", str(H200 / "repeat-1.json")),
     "audit": ("audit", str(ROOT / "docs" / "index.md")),
-    "calibrate": ("calibrate", "--gpu", "a10", "--device", "cpu", "--time", "1"),
+    "calibrate": ("calibrate", "--gpu", "a10", "--device", "cpu", "--time", "1s"),
     "choose": ("choose", "bert-large", "--own"),
     "compare": ("compare", str(H200 / "repeat-1.json"), str(H200 / "repeat-2.json")),
     "compare-article": ("compare", "a100-sxm4-80gb", "l40s", "--article"),

@@ -847,3 +847,29 @@ def test_every_price_of_an_answer_has_its_month() -> None:
             for price in re.finditer(r" at \$[\d,.]+\d(?:/h)?", text):
                 after = text[price.end() : price.end() + 22]
                 assert re.match(r" of 20\d\d-\d\d| or less| a card", after) or "first at" in text, text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("is one RTX 4090 enough for a 13B at 9 tokens per second", None),  # A speed of the asker's own
+        ("rent one L40S to serve a 7B", "by default each token within 50 ms (--latency)"),
+        ("one L4 for a 32B in 4 bit", "no option within the limits makes each token within 50 ms"),
+        ("does a 671B deepseek in fp8 run on 8x A100 80GB or on 8x H200", None),
+    ],
+)
+def test_the_default_pace_is_said_as_one_and_as_the_options_keep_it(text: str, said: str | None) -> None:
+    found = choose(text, Facts(today=date(2026, 11, 30))).value
+    pace = [note for note in found.need.notes if "within 50 ms" in note]
+    assert pace == ([said] if said else []) or (said is None and "by default" in pace[0])
+    late = [max(1, found.need.concurrent) / o.throughput.value > 0.05 for o in found.options]
+    assert all(late) if said and said.startswith("no option") else not all(late)
+
+
+def test_a_node_is_compared_with_nodes_and_counted_in_them() -> None:
+    need = need_of("an 8x A100 80GB node for llama 405B in fp8, or rather H200?", {}, {})[0]
+    assert ("h200-sxm", 8) in need.sets
+    one = need_of("an A100 80GB for llama 8B, or rather one H200?", {}, {})[0]
+    assert ("h200-sxm", 1) in one.sets
+    with pytest.raises(GpuwiseError, match="3 machines of 8 have the memory"):
+        choose("llama 405B in bf16 on 8x L40S nodes, how many?", Facts(today=date(2026, 11, 30)))

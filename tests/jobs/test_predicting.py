@@ -77,8 +77,11 @@ def test_cards_without_the_usual_format_answer_in_the_next_one_and_say_so() -> N
     assert asked.records[0].refusal
 
 
-def test_a_module_has_one_row_a_gpu_whatever_batches_are_asked_for() -> None:
-    found = predict(layers(8), torch.empty(4, 8), gpus=("l4", "t4"), batch=(1, 8)).records
+@pytest.mark.parametrize("batch", [16, 0, (1, 8), (None, 4)])
+def test_a_module_s_batch_is_not_given_twice(batch: object) -> None:
+    with pytest.raises(InputError, match="batch of its example inputs"):
+        predict(layers(8), torch.empty(4, 8), gpus=("l4", "t4"), batch=batch)
+    found = predict(layers(8), torch.empty(4, 8), gpus=("l4", "t4"), batch=(None,)).records
     assert sorted((record.gpu_id, record.batch) for record in found) == [("l4", 4), ("t4", 4)]
 
 

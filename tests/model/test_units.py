@@ -444,3 +444,21 @@ def test_days_as_people_write_them(text: str, day: str) -> None:
 def test_a_day_that_is_past_none_or_may_be_two_is_refused(text: str) -> None:
     with pytest.raises(InputError):
         units.parse_day(text, date(2026, 11, 26))
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0, "0.0 GiB"), (64.5 * 2**20, "64.5 MiB"), (102 * 2**20, "102.0 MiB"), (103 * 2**20, "0.1 GiB"),
+        (999.9 * 2**30, "999.9 GiB"), (12_345.6 * 2**30, "12,345.6 GiB"),
+    ],
+)  # fmt: skip
+def test_memory_is_never_shown_as_nothing_nor_without_its_thousands(value: float, shown: str) -> None:
+    assert str(gibibytes(value)) == shown
+
+
+def test_the_example_of_a_count_is_of_its_kind() -> None:
+    for what, like in (("a context", "8k"), ("a batch", "8")):
+        with pytest.raises(InputError) as refused:
+            units.parse_counts("4kb", what)
+        assert refused.value.hint == f"write {like}"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuwise.show.table import TIGHT, Table, fits, laid_out
+from gpuwise.show.table import TIGHT, Table, fits, laid_out, lines
 
 PREDICTED = Table(
     columns=("GPU", "batch", "throughput", "bound", "evidence"),
@@ -100,3 +100,23 @@ def test_every_word_is_there_and_no_line_is_too_wide(data: st.DataObject, width:
     for cells, block in zip(rows, made.rows, strict=True):
         said = {word for line in (*made.head, *block) for word in line.split()}
         assert {word for cell in cells for word in cell.split()} <= said
+
+
+def test_a_field_has_its_figure_beside_it_and_not_below() -> None:
+    long = ("memory", "bandwidth of its memory as the driver says", "4 x 3840x2160 or 2 x 7680x4320 at 60 Hz")
+    table = Table(
+        columns=("", "field", "value", "source"),
+        rows=((*long, "a data sheet of its vendor, read twice"), ("", "power", "230 W", "a data sheet")),
+        numeric=frozenset({"value"}),
+    )
+    made = laid_out(table, 60)
+    assert made.head[-2].split() == ["field", "value"]
+    assert any(line.split() == ["power", "230", "W"] for line in made.rows[1])
+
+
+def test_an_address_in_a_note_stays_whole() -> None:
+    address = "https://example.org/some-long-name/with-hyphens/tree/0123456789abcdef0123456789abcdef"
+    table = Table(columns=("a",), rows=(("1",),), notes=(f"read of {address}; MIT",))
+    made = lines(table, 40, 40)
+    assert any(address in line for line in made)
+    assert all(len(line) <= 40 for line in made if address not in line)

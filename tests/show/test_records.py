@@ -84,7 +84,7 @@ def test_fastest_gpu_comes_first_and_inference_last():
 
 
 def test_many_cautions_are_counted():
-    many = [theirs(issues=(replace(SCALING, detail=f"case {i}"),)) for i in range(20)]
+    many = [theirs(issues=(replace(SCALING, detail=f"case {chr(97 + i)}"),)) for i in range(20)]
     notes = speeds.published_table(many).notes
     assert sum(note.startswith("scaling: case") for note in notes) == speeds.LISTED
     assert "8 more cautions: --json" in notes
@@ -146,3 +146,10 @@ def test_a_forecast_is_rough_where_its_ends_are_a_factor_of_four_apart_or_its_ca
     assert forecast.is_rough is rough
     assert not replace(forecast, origin="published").is_rough
     assert not replace(forecast, measured=forecast).is_rough
+
+
+def test_cautions_that_differ_in_their_figures_are_one() -> None:
+    many = [theirs(issues=(replace(SCALING, detail=f"reaches {i} % of linear"),)) for i in (52, 61, 48)]
+    found = [note for note in speeds.published_table(many).notes if note.startswith("scaling:")]
+    assert len(found) == 1
+    assert "48 to 61 %" in found[0]

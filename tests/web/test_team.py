@@ -28,6 +28,7 @@ from gpuwise.errors import InputError, MachineError, NoDataError
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.result import Result
 from gpuwise.web import exchange
+from gpuwise.web.send import post
 from gpuwise.web.server import create
 from gpuwise.web.tables import TABLES
 from gpuwise.web.team import Team
@@ -297,3 +298,9 @@ def test_what_is_acknowledged_survives_a_killed_database(postgresql: Cluster) ->
     assert all(len(team.history(row["series"])) == len(found) for row in team.latest("killed"))
     team.close()
     gc.collect()
+
+
+def test_no_error_shows_what_follows_the_address_of_a_server() -> None:
+    with pytest.raises(MachineError) as refused:
+        post("http://127.0.0.1:9/hook?key=secret", b"{}", {}, within_s=2.0)
+    assert str(refused.value) == "http://127.0.0.1:9/hook does not answer: Connection refused"

@@ -414,3 +414,16 @@ def test_a_question_is_not_overruled_by_what_the_form_shows(client: TestClient) 
     assert {gpu for gpu, _ in need["sets"]} == {"p40", "rtx-3090"}
     changed = client.get(f"{asked}{form.replace('gpus=1', 'gpus=1..2')}").json()["need"]
     assert changed["gpus"] == [1, 2]
+
+
+def test_what_holds_the_model_comes_first(client: TestClient) -> None:
+    rows = client.get("/fit?model=llama-3.1-70b&gpus=2").text.partition("<tbody")[2].split("<tr")[1:]
+    has = ['class="predicted"' in row for row in rows if "<td" in row]
+    assert (has[0], has[-1]) == (True, False)
+    assert has == sorted(has, reverse=True)
+
+
+def test_a_name_without_a_near_one_lists_some_and_not_all(client: TestClient) -> None:
+    text = client.get("/fit?model=zz").text
+    assert "more" in text
+    assert text.count("llama") < 12

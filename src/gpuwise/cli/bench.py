@@ -119,7 +119,7 @@ def command(context: click.Context, /, **options: Any) -> None:
     printer.check_output(to.file)
     kind, index = one_device(options["device"])
     request = BenchRequest(
-        plan=_asked(options),
+        plan=asked(options),
         suite=options["suite"] is not None,
         device=kind,
         index=index,
@@ -236,7 +236,7 @@ def _measure_endpoint(options: Mapping[str, Any], *, quiet: bool) -> None:
         )
 
 
-def _asked(options: dict[str, Any]) -> tuple[Request, ...]:
+def asked(options: dict[str, Any]) -> tuple[Request, ...]:
     """The requests of the options: those of a suite with what else was given, or one of its own. An option
     whose name is a field of Request or RunConfig sets that field; what was not given keeps its value."""
     # Workloads come from two options, and the device is chosen once for all requests.

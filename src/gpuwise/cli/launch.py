@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from gpuwise import store
+from gpuwise import store, workloads
 from gpuwise.cli import bench
 from gpuwise.cli import print as printer
 from gpuwise.cli.options import json_option, options, output_options
@@ -83,7 +83,10 @@ def _job(options: dict[str, Any]) -> ClusterJob:
     job = ClusterJob(arguments=arguments_of(options.pop("bench")), **options)
     check(job)
     # Parsed and not run: a typo is an error now, not when the job's turn has come.
-    bench.command.make_context("gpuwise bench", list(job.arguments))
+    typed = bench.command.make_context("gpuwise bench", list(job.arguments)).params
+    for name in (name for request in bench.asked(typed) for name in request.workloads):
+        if ":" not in name and not name.endswith(".py"):  # files and libraries are where the job runs
+            workloads.find(name)
     return job
 
 

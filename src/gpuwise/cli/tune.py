@@ -53,7 +53,7 @@ def command(*, quiet: bool, to: printer.Output, **options: Any) -> None:
     if tuned.tuning.tuned is None:
         more = tuned.tuning.left and tuned.kept
         go_on = f"go on: the same command with --resume {tuned.kept}"
-        hint = go_on if more else f"gpuwise bench {tuned.config.workload}"
+        hint = go_on if more else "its outcome stands above; --time 10m gives more time"
         raise RunError(show.found(tuned.tuning), hint=hint)
     if tuned.recipe_file is not None:
         given = f" --batch {tuned.config.batch}" if tuned.tuning.tuned.batch_given else ""

@@ -82,7 +82,7 @@ def _chosen(
     choice = several or _by_the_second(market, _kept_for_once(_answered(market, needs.settled(need))))
     choice = _with_left_out(market, choice, need)
     choice = _over_spans(choice) if need.spans and not several else choice
-    choice = _with_both_ways(market, choice, several is not None)
+    choice = _in_pace(_with_both_ways(market, choice, several is not None))
     billed = verdicts.against(need.bill, choice) if need.bill else ""
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
         choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
@@ -141,6 +141,17 @@ def _unused(market: _Market, need: Need) -> Iterator[str]:
         other = market.best_or_none(replace(need, assumptions=without))
         if made and other and replace(other, need=made.need) == made:
             yield OF_OWNING[field]
+
+
+def _in_pace(choice: Recommendation) -> Recommendation:
+    """The choice, with what its options say of the default limit in place of what was tried on the way."""
+    need = choice.need
+    if needs.IN_PACE not in need.notes:
+        return choice
+    slow = [max(1, need.concurrent) / o.throughput.value > needs.USUAL_TPOT_S for o in choice.options]
+    late = f"{'no option within the limits makes' if all(slow) else 'not all make'} {needs.IN_PACE}"
+    notes = (*(note for note in need.notes if note != needs.IN_PACE), *[late] * any(slow))
+    return replace(choice, need=replace(need, notes=notes))
 
 
 def _fewer_at_once(market: _Market, choice: Recommendation, asked: int) -> str:
@@ -341,8 +352,6 @@ def _answered(market: _Market, need: Need) -> Recommendation:
         asked = need.asks in ("able", "too much", "number", "faster")
         if not asked or error.code not in ("limits", "too-large") or not isinstance(other, Recommendation):
             raise
-        if need.asks == "number" and (number := speeds.fewest_to_hold(need, names_of(need)[:1])):
-            why = f"{why}; {number} would hold it, in more than one machine"
         where = f"In {other.need.region}: " if other.need.region != need.region and other.need.region else ""
         return replace(other, answer=f"No: {why}. {where}{other.answer}")
 
@@ -536,7 +545,7 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
     said = (*(why.detail for why in (*mine, *named)), *(a for a in choice.advice if "you have is left" in a))
     slow = any("too late" in why for why in said)
     if needs.USUAL_NOTE in need.notes and slow:  # Its owner wants to know how slow it is
-        return _first_answer(market, _unhurried(need, f"not all make {needs.USUAL_NOTE}"))
+        return _first_answer(market, _unhurried(need, needs.IN_PACE))
     return choice
 
 
@@ -586,7 +595,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         return replace(need, notes=(*need.notes, note), **changes)
 
     if needs.USUAL_NOTE in need.notes:
-        yield _unhurried(need, f"no option within the limits makes {needs.USUAL_NOTE}")
+        yield _unhurried(need, needs.IN_PACE)
     if need.asks == "able" and need.memory_gb and not names:
         yield noted(verdicts.NOT_ENOUGH, memory_gb=None)
     if need.upgrade:
@@ -608,7 +617,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if error.code == "limits" and need.form == "small" and need.slots and not names:
         yield noted("slots were named, so a card for your own case instead of a small computer", form=None)
     shares = need.task or (need.mode == "infer" and need.period_s)
-    if shares and {count for _, count in need.sets} == {1}:
+    alone = any(said.startswith(needs.ONE_LANE) for said in need.corrected)
+    if shares and {count for _, count in need.sets} == {1} and not alone:
         # Of cards that are named alone, several may share a model.
         for most in (2, 4, needs.MOST_TOGETHER) if len(need.sets) == 1 else (needs.MOST_TOGETHER,):
             yield noted(verdicts.AS_MANY, sets=(), only=names, gpus=(1, most))
@@ -686,6 +696,10 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
     if error.code == "too-large" and need.task and (named := _one_set(need)):
         said += [speeds.recipes(need, *named)] if need.task != "infer" else []
         said.append(speeds.shorter(need, *named))
+        whole = named[1] == needs.MOST_TOGETHER or need.asks == "number"
+        if whole and (number := speeds.fewest_to_hold(need, named[:1])) and number > needs.MOST_TOGETHER:
+            nodes = f"{ceil(number / needs.MOST_TOGETHER)} machines of {needs.MOST_TOGETHER}"
+            said.append(f"{nodes} have the memory for it, of whose network nothing is known here")
         weights = (Precision.FP8, Precision.INT4) if need.task == "infer" and not need.formats else ()
         in_less = (market.best_or_none(replace(need, precision=p)) for p in weights if p != need.precision)
         if less := next(filter(None, in_less), None):
@@ -981,7 +995,7 @@ def _with_also(market: _Market, choice: Recommendation) -> tuple[Recommendation,
         # At any price: what it costs is said of the work that counts.
         asked = Quote(gpu_id=option.gpu_id, count=option.count, kind="on-demand", usd=1.0)
         named = replace(need, sets=((option.gpu_id, option.count),), only=(), have=(), asks="speed")
-        named = replace(named, acquire="rent", unproven=True, quotes=(asked,))
+        named = replace(named, gpus=(option.count,) * 2, acquire="rent", unproven=True, quotes=(asked,))
         known = replace(market, offers=stated(named, market.facts.today))
         able = [_able(known, named, name) for name in need.also]
         if all(yes for yes, _ in able):

@@ -133,6 +133,9 @@ def _module(request: PredictRequest, module: Any, gpus: Sequence[str], count: in
         raise InputError(problem, hint="give the name of one, or a torch module")
     if request.inputs is None:
         raise InputError("a module is predicted with example inputs", hint="give inputs=(tensor, ...)")
+    if any(batch is not None for batch in request.batch):
+        problem = "a module is predicted at the batch of its example inputs"
+        raise InputError(problem, hint="leave out batch, and give inputs of that many items")
     if request.calibration or request.source:
         raise InputError("a module has no measured steps", hint="leave out calibration and source")
     mode = request.mode or "train"

@@ -352,8 +352,7 @@ def choose(
         return "cpu", None
     if sensors and torch.cuda is None and torch.hip is None:
         problem = f"torch {torch.version} is a CPU build and cannot use the GPU"
-        hint = "install a build of torch for this GPU, or measure the CPU"
-        raise MachineError(problem, hint=hint, code="cpu")
+        raise MachineError(problem, hint="install a build of torch for this GPU", code="doctor")
     if not sensors and torch.hip and index is None:
         return "cuda", None
     return pick(sensors, device="cuda", index=index)
@@ -366,7 +365,7 @@ def pick(
     if device == "cpu" or (device is None and index is None and not sensors):
         return "cpu", None
     if not sensors:
-        raise MachineError("no GPU found: no driver of one answers", hint="measure the CPU", code="cpu")
+        raise MachineError("no GPU found: no driver of one answers", hint="see why", code="doctor")
     if index is None:
         return "cuda", sensors[0]
     by_index = {sensor.info().index: sensor for sensor in sensors}

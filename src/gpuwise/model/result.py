@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from math import exp, hypot, log
 from typing import Literal, TypeVar, get_args
 
 from gpuwise.model.gpu import Shown, Source, SourceKind
@@ -82,6 +83,12 @@ class Interval:
     def half_width(self) -> float:
         """The larger distance to either end, as a share of the value."""
         return max(self.value - self.low, self.high - self.value) / self.value
+
+    def within(self, factor: float) -> Interval:
+        """Of what it stands for no more closely than within a factor, as a further, independent error."""
+        sides = (self.value / self.low, self.high / self.value)
+        low, high = (exp(hypot(log(side), log(factor))) for side in sides)
+        return replace(self, low=self.value / low, high=self.value * high)
 
     def times(self, factor: float) -> Interval:
         """In another unit, or of so many alike together, each as uncertain as the other."""

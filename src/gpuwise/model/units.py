@@ -239,10 +239,10 @@ def parse_batches(text: str) -> tuple[int | None, ...]:
     return tuple(map(parse_batch, parse_list(text) or ("",)))
 
 
-def parse_count(text: str, what: str, other: str = "") -> int:
-    """A whole number above 0."""
+def parse_count(text: str, what: str, other: str = "", *, one: str = "8") -> int:
+    """A whole number above 0; `other` is what else may be written, `one` an example."""
     if not re.fullmatch(r"\d{1,15}", text.strip(), re.ASCII) or not int(text):
-        raise InputError(f"{what} is a positive number{other}, not {text[:80]!r}", hint=f"write 8{other}")
+        raise InputError(f"{what} is a positive number{other}, not {text[:80]!r}", hint=f"write {one}{other}")
     return int(text)
 
 
@@ -254,7 +254,8 @@ def parse_counts(text: str, what: str) -> tuple[int, ...]:
 def parse_size(text: str, what: str) -> int:
     """One number of those."""
     unit = {"k": 1024, "m": 1024**2}.get(text[-1:].casefold(), 1)
-    return parse_count(text if unit == 1 else text[:-1], what) * unit
+    one = "8k" if what == "a context" else "8"
+    return parse_count(text if unit == 1 else text[:-1], what, one=one) * unit
 
 
 def parse_count_range(text: str) -> tuple[int, int]:
@@ -577,8 +578,9 @@ def celsius(value: float | None) -> str:
 
 
 def gibibytes(value: float) -> Amount:
-    """Bytes as GiB, the unit in which allocators and drivers count."""
-    return Amount(f"{value / 2**30:.1f} GiB", value, "B")
+    """Bytes as GiB, the unit in which allocators and drivers count; less than a tenth of one as MiB."""
+    large = abs(value) >= 0.1 * 2**30 or not value
+    return Amount(f"{value / 2**30:,.1f} GiB" if large else f"{value / 2**20:,.1f} MiB", value, "B")
 
 
 def seconds(value: float) -> Amount:

@@ -205,8 +205,8 @@ def _answer(
         throughput=around(batch / per_token, halves["TPOT"], method=method),
         first_token_s=around(first, halves["TTFT"], method=method), watts=drawn.times(blank.gpus),
         notes=(f"by vLLM: prompts of {lengths.prompt:,}, answers of {lengths.answer:,} tokens, {batch} "
-               f"sequences, weights in {precision}: with their KV cache {units.gibibytes(needed)} "
-               "on each GPU",),
+               f"sequence{'s' * (batch > 1)}, weights in {precision}: with their KV cache "
+               f"{units.gibibytes(needed)} on each GPU",),
     )  # fmt: skip
 
 

@@ -247,7 +247,8 @@ def fleet_cards(found: Fleet) -> Table:
     cards, passed = (sum(getattr(row, name) for row in found.host_rows) for name in ("cards", "passed"))
     hosts = sum(row.host != LOOSE for row in found.host_rows)
     named = len({(each.host, each.card) for each in found.deviations if each.outlier})
-    where, unlike = f" in {hosts} hosts" if hosts else "", "is an outlier" if named == 1 else "are outliers"
+    where = f" in {counted(hosts, 'host')}" if hosts else ""
+    unlike, verb = "is an outlier" if named == 1 else "are outliers", "passes" if passed == 1 else "pass"
     notes = [f"{name or 'host'}: {reason.detail}" for name, a in found.hosts for reason in a.host]
     notes += [f"host {name} did not answer and is not judged: {why}" for name, why in found.missing]
     notes += [f"skipped {file}: {why}" for file, why in found.skipped]
@@ -262,7 +263,7 @@ def fleet_cards(found: Fleet) -> Table:
             }
             for host, each in judged
         ),
-        title=f"{found.outcome}: {passed} of {cards} cards{where} pass; {named} {unlike}",
+        title=f"{found.outcome}: {passed} of {counted(cards, 'card')}{where} {verb}; {named} {unlike}",
         notes=tuple(notes),
     )
 

@@ -179,7 +179,9 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
     best = rows if every else [*_best(rows)]
     shown = [row for row in rows if row in best]
     weights = [row.plan.weights for row in shown if row.tokens_per_s and row.plan.task == "infer"]
-    if engines := dict.fromkeys(_ENGINES.get(each, "an engine with fused kernels") for each in weights):
+    served = f" (as vLLM was timed: gpuwise predict served:{model.name})" if llms.known(model.name) else ""
+    usual = f"an engine with fused kernels{served}"
+    if engines := dict.fromkeys(_ENGINES.get(each, usual) for each in weights):
         notes.append(f"speeds are those of {', '.join(engines)}")
         if any(row.plan.batch > 1 for row in shown):
             notes.append("tokens/s are of answers: prompts of new requests take their time between them")

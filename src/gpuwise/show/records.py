@@ -15,10 +15,10 @@ from gpuwise.facts.catalog.load import decoded, rows
 from gpuwise.model.gpu import Source
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Mode, RunConfig
-from gpuwise.model.result import UNSURE, Issue, Record, Statement, firsts
+from gpuwise.model.result import UNSURE, Issue, Record, Statement, firsts, grouped
 from gpuwise.model.units import watts, whole
 from gpuwise.show.page import References
-from gpuwise.show.results import codes, fix
+from gpuwise.show.results import codes, fix, merged, shape
 from gpuwise.show.table import Table, picked, rate, throughput
 from gpuwise.stats.scaling import Condition
 from gpuwise.workloads import registry
@@ -197,7 +197,8 @@ def published_document(row: Record) -> dict[str, Any]:
 
 def _issue_lines(issues: Sequence[Issue], *, own: bool = True) -> tuple[str, ...]:
     """Every distinct issue in words, and how many more there are than are listed."""
-    lines = list(dict.fromkeys(f"{i.code}: {i.detail}. Next: {fix(i, own=own)}" for i in issues))
+    every = dict.fromkeys(f"{i.code}: {i.detail}. Next: {fix(i, own=own)}" for i in issues)
+    lines = [merged(alike) for alike in grouped((shape(text), text) for text in every).values()]
     more = len(lines) - LISTED
     return (*lines[:LISTED], *((f"{more} more cautions: --json",) if more > 0 else ()))
 

@@ -10,12 +10,13 @@ import csv
 import io
 import json
 import re
+import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
+from functools import partial
 from importlib import import_module
 from itertools import zip_longest
 from shutil import get_terminal_size
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from gpuwise.errors import optional
@@ -46,6 +47,7 @@ _GAP = "   "
 _AND = "\xa0· "
 # A space at which no line ends.
 _TIED = "\xa0"
+wrap = partial(textwrap.wrap, break_on_hyphens=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,7 +267,9 @@ def lines(
 
     def prose(texts: Iterable[str]) -> list[str]:
         return [
-            line for text in texts for line in wrap(text, room, initial_indent="  ", subsequent_indent="  ")
+            line
+            for text in texts  # An address is copied: it stays whole, whatever the width
+            for line in wrap(text, room, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
         ]
 
     made = laid_out(table, width, fold=fold)
@@ -300,12 +304,10 @@ def _widths(table: Table, room: int) -> list[int]:
         [min(whole, max(word, least)) for whole, word in zip(natural, words, strict=True)]
         for least in (READABLE, TIGHT)
     )
-    asked = tight if _together(tight) <= room < _together(usual) else usual
-    widths = [min(width, room) for width in asked[:1]]
-    for width in asked[1:]:
-        if _together([*widths, width]) > room:
-            break
-        widths.append(width)
+    lead, close = _lead(usual, room), _lead(tight, room)
+    # Names of fields alone say nothing: their figures come beside them.
+    figures = [any(column in table.numeric for column in table.columns[: len(w)]) for w in (lead, close)]
+    widths = close if len(lead) < len(close) == len(tight) or figures == [False, True] else lead
     spare = room - _together(widths)
     for place, width in enumerate(widths):
         more = min(spare, natural[place] - width)
@@ -313,10 +315,16 @@ def _widths(table: Table, room: int) -> list[int]:
     return widths
 
 
+def _lead(asked: list[int], room: int) -> list[int]:
+    """The widths of the leading columns that have room together."""
+    number = next((n for n in range(len(asked), 1, -1) if _together(asked[:n]) <= room), 1)
+    return [min(width, room) for width in asked[:number]]
+
+
 def _row(cells: Row, widths: list[int], right: list[bool]) -> list[str]:
     """The lines of one row; cells wrap at words."""
     wrapped = [
-        [cell] if len(cell) <= width else wrap(cell, max(1, width), break_on_hyphens=False)
+        [cell] if len(cell) <= width else wrap(cell, max(1, width))
         for cell, width in zip(cells, widths, strict=True)
     ]
     made = []
@@ -334,9 +342,7 @@ def _below(names: Row, cells: Row, width: int) -> list[str]:
     each = [f"{name} {cell}".strip() for name, cell in zip(names, cells, strict=False) if cell]
     room = width - len(_GAP) - len(_AND)
     text = _AND.join(part.replace(" ", _TIED) if len(part) <= room else part for part in each)
-    made = (
-        wrap(text, width, initial_indent=_GAP, subsequent_indent=_GAP, break_on_hyphens=False) if text else []
-    )
+    made = wrap(text, width, initial_indent=_GAP, subsequent_indent=_GAP) if text else []
     return [line.replace(_TIED, " ") for line in made]
 
 

@@ -43,7 +43,7 @@ def trials(config: RunConfig, tuning: Tuning) -> Table:
             }
             for t in tuning.trials
         ),
-        title=f"{config.workload} {config.mode} {config.precision}: {len(tuning.trials)} settings",
+        title=f"{config.workload} {config.mode} {config.precision}: {counted(len(tuning.trials), 'setting')}",
         notes=(found(tuning), *((left,) if tuning.left else ())),
     )
 

@@ -293,7 +293,9 @@ def results(page: bytes, origin: str) -> tuple[Result, ...]:
 LARGEST_NEED = 1e15
 # Of what something is divided by: a share of the time, a count, hours.
 MIN_DIVISOR = 1e-9
-DIVISORS = ("passes", "users", "items", "batch", "period_s", "deadline_s", "latency_s", "first_token_s")
+DIVISORS = (
+    "passes", "within", "users", "items", "batch", "period_s", "deadline_s", "latency_s", "first_token_s",
+)  # fmt: skip
 
 
 def encode_choice(choice: Recommendation) -> bytes:

@@ -54,7 +54,9 @@ def post(address: str, data: bytes, headers: Mapping[str, str], *, within_s: flo
             return Sent(error.code, error.read(10_000), wait_s)
     except (OSError, ValueError, HTTPException) as error:
         reason = getattr(error, "reason", None) or error
-        raise MachineError(f"{address} does not answer: {reason}", hint="see that it runs") from error
+        server = address.partition("?")[0]  # what follows is of this request, and may be a key
+        problem = f"{server} does not answer: {getattr(reason, 'strerror', None) or reason}"
+        raise MachineError(problem, hint="see that it runs") from error
 
 
 def post_patiently(address: str, data: bytes, headers: Mapping[str, str], *, within_s: float) -> Sent:

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from gpuwise.errors import GpuwiseError, InputError
 from gpuwise.facts.catalog import matching
 from gpuwise.model.result import Interval
+from gpuwise.model.units import some
 from gpuwise.show.gpus import products
 from gpuwise.show.html import bar
 from gpuwise.show.table import Table
@@ -25,10 +26,10 @@ MOST_VALUES = 160
 
 
 def nearest(text: str, known: Iterable[str]) -> str:
-    """The name that may have been meant, or all that there are."""
+    """The name that may have been meant, or what there is."""
     every = [name for name in known if name]
     near = get_close_matches(text, every, 1)
-    return f"did you mean {near[0]}?" if near else f"one of {', '.join(every)}"
+    return f"did you mean {near[0]}?" if near else f"one of {some(every, 6)}"
 
 
 class Asked:

@@ -769,3 +769,62 @@ def test_what_is_read_of_a_field(text: str, field: str, found: dict[str, str]) -
 def test_a_difference_is_no_figure_without_a_gpu() -> None:
     assert not audit.audit_text("The RTX 4080 uses 130 W less than the RTX 4090.").unjudged
     assert [one.text for one in audit.audit_text("The RTX 4080 uses 130 W and a 750 W PSU.").unjudged]
+
+
+ROWS = "| TFLOPS | RTX 4090 | A100 80GB |\n|---|---|---|\n| FP32 | 83 | 19.5 |\n| TF32 | 165 TFLOPS | {} |\n"
+NODES = "# HGX B200 nodes\n\n## {}\n\n| | |\n|---|---|\n| Memory | 180 GB |\n| FP4, dense | 18 PFLOPS |\n"
+BARS = "Radeon RX 6700 XT\n{} | game 2424MHz | boost 2960MHz | 96MB Infinity Cache | 12GB | power 230W\n"
+CLOCKS = "- GPU: {}\n- Cores: {}\n- Base clock: {} MHz\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "stated", "verdict"),
+    [
+        # A line that goes on with "sparsity" is no footnote about every rate.
+        (ROWS.format("156 TFLOPS") + "\nAll in all the rates of the newer cards are higher, and those with\n"
+         "sparsity higher still.\n", "peak:tf32", "165 TFLOPS", "contradicts"),
+        (ROWS.format("312 TFLOPS") + "\nRates with sparsity.\n", "peak:tf32", "165 TFLOPS", "cannot tell"),
+        # Of one GPU below the name of a machine.
+        (NODES.format("One GPU"), "peak:fp4", "18 PFLOPS", "contradicts"),
+        (NODES.format("All GPUs"), "peak:fp4", "18 PFLOPS", "cannot tell"),
+        # A format in brackets, and the cores that say that it is not the one before.
+        ("The L40S does 91.6 TFLOPS in FP32 and 362 TFLOPS on the tensor cores (FP16).", "peak:fp16",
+         "362 TFLOPS", "agrees"),
+        ("The L40S does 91.6 TFLOPS in FP32 and 362 TFLOPS on the tensor cores.", "peak:tensor",
+         "362 TFLOPS", "agrees"),
+        ("The L40S does 91.6 TFLOPS in FP32 and 183 TFLOPS.", "peak:fp32", "183 TFLOPS", "cannot tell"),
+        # Bars part the figures of one GPU, or the columns of several.
+        (BARS.format("40 CUs"), "boost_hz", "2960MHz", "contradicts"),
+        (BARS.format("12GB | 16GB"), "boost_hz", "2960MHz", "cannot tell"),
+        # The count of the next one shows that this is one, too.
+        ("\n" * 14 + "GTX 1080: 2,590 CUDA cores, GTX 1080 Ti: 3,584", "cuda_cores", "2,590", "contradicts"),
+        ("\n" * 14 + "GTX 1080: 2,590 CUDA cores", "cuda_cores", "2,590", "cannot tell"),
+        # "Its" is what the text spoke of; the line goes on from the one before.
+        ("The A10 has 24 GB and draws 150 W at most under a full load, day and night. What\n"
+         "keeps the price of it low is memory: its 600 GB/s is not much over a third of an A100 40GB.",
+         "memory_bytes_per_s", "600 GB/s", "agrees"),
+        # What is so many times the rate "of the A30" is not its own; the rate is.
+        ("Take the A100 40GB. So 1.56 TB/s is 1.4 times the 1.1 TB/s of the A30.", "memory_bytes_per_s",
+         "1.1 TB/s", "contradicts"),
+        # A game clock is no base clock.
+        (CLOCKS.format("RX 6800 XT", "4,608", "2015"), "base_hz", "2015 MHz", "contradicts"),
+        (CLOCKS.format("RX 7900 XT", "5,376", "2000"), "base_hz", "2000 MHz", "cannot tell"),
+        (CLOCKS.format("RX 6800 XT", "4,608", "1900"), "base_hz", "1900 MHz", "cannot tell"),
+        # Below the heading of one GPU another is named by the way.
+        ("# The RTX 4060 Laptop\n\nThe desktop RTX 4070 draws 200 W.\n\n96 tensor cores do the scaling.",
+         "tensor_cores", "96", "agrees"),
+        ("# The RTX 4060\n\nThe desktop RTX 4070 has 12 GB.\n\nIt draws 380 W.", "power_w", "380 W",
+         "contradicts"),
+        ("FP64 of the H100 SXM: 34 TFLOPS, 67 TFLOPS on its tensor cores.", "peak:fp64", "67 TFLOPS",
+         "agrees"),
+        ("The H100 SXM does 67 TFLOPS FP64 on its tensor cores.", "peak:fp64", "67 TFLOPS", "agrees"),
+        # A sentence of the width of a title is none.
+        ("The RTX 4060 Laptop: a look\n\nIt is behind a desktop RTX 4070. What it does at 1080p is fine for\n"
+         "us and others.\n\nMore\n\n96 tensor cores do the scaling.", "tensor_cores", "96", "agrees"),
+        ("The RTX 4070\n\nThe desktop RTX 4060 draws 115 W.\n\n96 tensor cores do the scaling.",
+         "tensor_cores", "96", "cannot tell"),
+    ],
+)  # fmt: skip
+def test_what_leaves_one_reading(text: str, field: str, stated: str, verdict: str) -> None:
+    findings = audit.audit_text(text, today=date(2026, 11, 23)).findings
+    assert [f.verdict for f in findings if (f.field, f.stated) == (field, stated)] == [verdict]

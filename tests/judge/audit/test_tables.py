@@ -904,3 +904,94 @@ def test_values_of_a_table_that_are_not_read_are_said() -> None:
         "2124 MHz",
     ]
     assert not audit.audit_text("| Model | Size |\n|---|---|\n| Llama | 40 GB |").unjudged
+
+
+WIDE = "The RX 6800 at last\n\n            RX 6800    {other}\n{rows}"
+ROWS = (("Memory", "16", "8"), ("GB/s", "512", "300"), ("Watts", "250", "333"), ("Bus, bits", "256", "192"))
+
+
+@pytest.mark.parametrize("other", ["HD 6870", "GTS 450", "Zorb 9900", "MTT S80", "The old one"])
+def test_no_cell_of_an_unknown_column_falls_to_its_neighbour(other: str) -> None:
+    rows = "\n".join(f"{label:<12}{one:<11}{two}" for label, one, two in ROWS)
+    found = audit.audit_text(WIDE.format(other=other, rows=rows), "a.txt").findings
+    own = [(f.stated, f.verdict) for f in found if "6800" in f.gpu and f.verdict != "cannot tell"]
+    assert ("512", "agrees") in own
+    assert all(verdict == "agrees" for _, verdict in own)
+    # What is wrong of the known one still is, where its head tells which column is its own.
+    rows = rows.replace("512", "448").replace("256", "320")
+    wrong = [f.stated for f in audit.audit_text(WIDE.format(other=other, rows=rows), "a.txt").findings
+             if f.verdict == "contradicts"]  # fmt: skip
+    assert wrong == (["448", "320"] if other != "The old one" else [])
+
+
+@pytest.mark.parametrize("mark", ["{}", "{}:", "## {}", "**{}**", "- {}"])
+@pytest.mark.parametrize("name", ["Zorb 9900", "Quadro FX 5800", "HD 6950"])
+def test_a_section_of_an_unknown_model_is_its_own(mark: str, name: str) -> None:
+    step = "  - " if mark[0] == "-" else ""
+    one = f"{mark.format('RTX 4090')}\n{step}Memory: 24 GB\n{step}Power: 450 W\n\n"
+    two = f"{mark.format(name)}\n{step}Memory: 32 GB\n{step}Power: 610 W\n"
+    found = audit.audit_text(one + two).findings
+    assert {f.gpu for f in found if f.stated in ("24 GB", "450 W")} == {"NVIDIA GeForce RTX 4090"}
+    assert not [f for f in found if f.stated in ("32 GB", "610 W") and "4090" in f.gpu]
+    listed = audit.audit_text(f"- RTX 4090: 24 GB, 450 W\n- {name}: 32 GB, 610 W\n").findings
+    assert {f.verdict for f in listed if f.stated in ("24 GB", "450 W")} == {"agrees"}
+    assert {f.verdict for f in listed if f.stated in ("32 GB", "610 W")} <= {"cannot tell"}
+    same = audit.audit_text(one + two.replace(name, "RTX 4090")).findings
+    assert any(f.verdict == "contradicts" for f in same)
+
+
+@pytest.mark.parametrize(
+    ("label", "right", "wrong", "field"),
+    [
+        ("Bus, bits", "384", "320", "memory_bus_bits"),
+        ("GB/s", "936", "1008", "memory_bytes_per_s"),
+        ("GB on board", "24", "20", "memory_bytes"),
+        ("Node, nm", "8", "5", "process_nm"),
+        ("Base MHz", "1395", "1575", "base_hz"),
+        ("Die, mm2", "628", "545", "die_area_m2"),
+        ("Host link", "PCIe 4.0 x16, 64 GB/s both ways", "PCIe 5.0 x16, 64 GB/s", "pcie_generation"),
+        ("In shops", "24th September 2020", "17th September 2022", "launch"),
+        ("Out since", "September 2020", "September 2022", "launch"),
+        ("Tensor core generation", "3rd", "4th", "tensor_core_generation"),
+    ],
+)
+def test_a_label_by_its_unit_or_in_common_words(label: str, right: str, wrong: str, field: str) -> None:
+    table = (
+        "# GeForce RTX 3090\n\n| Item | Figure |\n|---|---|\n| Colour | black |\n| {} | {} |\n| Fans | two |"
+    )
+    for value, verdict in ((right, "agrees"), (wrong, "contradicts")):
+        found = audit.audit_text(table.format(label, value)).findings
+        assert [(f.field, f.verdict) for f in found] == [(field, verdict)]
+
+
+SHEET = "# {}\n\n| Item | Figure |\n|---|---|\n| {} | {} |\n| Fans | two |"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        # A name says itself what it is; a unit alone does not say whose.
+        (SHEET.format("RTX 3090", "Lineage", "Ampere"), ["architecture agrees"]),
+        (SHEET.format("RTX 3090", "Replaces", "Turing"), ["architecture cannot tell"]),
+        (SHEET.format("RTX 3090", "Compared", "754 mm2"), ["die_area_m2 cannot tell"]),
+        (SHEET.format("HD 7970", "Chip", "Tahiti"), ["chip agrees"]),
+        (SHEET.format("RTX 3090", "Family", "Ampere"), ["architecture agrees"]),
+        # The clock of a memory is no size of it.
+        (SHEET.format("RTX 3090", "Memory GHz", "1.219"), []),
+        (SHEET.format("L40", "Memory", "48 GB, ECC"), ["ecc agrees", "memory_bytes agrees"]),
+        (SHEET.format("RTX 3060", "Memory", "GDDR6, with ECC"), ["ecc contradicts", "memory_type agrees"]),
+        ("The RTX 3090 has 328 tensor cores (3rd gen).",
+         ["tensor_core_generation agrees", "tensor_cores agrees"]),
+        ("The RTX 3090 has 328 tensor cores (4th gen).",
+         ["tensor_core_generation contradicts", "tensor_cores agrees"]),
+        ("RTX 3090: 10,496 CUDA cores, RTX 3070: 5,888", ["cuda_cores agrees", "cuda_cores agrees"]),
+        ("RTX 3090: 10,496 CUDA cores, RTX 3070: 6,144", ["cuda_cores agrees", "cuda_cores contradicts"]),
+        ("The Jetson Orin Nano Super\n\nMemory\n  8 GB LPDDR5, 128-bit\n",
+         ["memory_bus_bits agrees", "memory_bytes agrees", "memory_type agrees"]),
+        ("A workstation with an RTX 3090 has 64 GB LPDDR5.", ["memory_type cannot tell"]),
+        ("The RTX 3090, out since 2020, has 24 GB.", ["launch agrees", "memory_bytes agrees"]),
+        ("The RTX 3090, out since 2018, has 24 GB.", ["launch contradicts", "memory_bytes agrees"]),
+    ],
+)  # fmt: skip
+def test_what_cells_say_of_themselves(text: str, said: list[str]) -> None:
+    assert sorted(f"{f.field} {f.verdict}" for f in audit.audit_text(text).findings) == said

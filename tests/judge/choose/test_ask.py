@@ -980,7 +980,8 @@ def test_a_machine_that_is_there_takes_one_card_unless_more_are_said() -> None:
             "outlet_w",
             900.0,
         ),
-        ("hosted in France or Spain: llama 70b", "region", "Europe"),
+        ("hosted in France or Spain: llama 70b", "region", "France or Spain"),
+        ("hosted in France or Europe: llama 70b", "region", "Europe"),
         (
             "ViT 4 days a week, 6 hours each. A 4090 or cloud?",
             "assumptions",

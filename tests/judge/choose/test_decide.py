@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuwise.errors import InputError, NoDataError
+from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose.fit import SAID, loosened, why_not
 from gpuwise.judge.choose.need import HOURS_STATED
@@ -675,6 +675,41 @@ def test_rented_machines_apart_share_no_model(need, speed, offer) -> None:
     assert "share no link" in found.rejected["a100-pcie-80gb"].detail
     copies = [replace(speeds[0], replicas=4), speeds[1]]  # Each answers by itself
     assert [option.gpu_id for option in made(asked, copies, offers).options] == ["a100-pcie-80gb", "l40s"]
+
+
+@pytest.mark.parametrize(("acquire", "shown"), [("rent", []), ("both", ["l40s"])])
+def test_training_that_splits_a_model_takes_one_machine(
+    need, speed, offer, acquire: str, shown: list[str]
+) -> None:
+    tuned = {"task": "lora", "mode": "train", "workloads": (("llama-3.1-70b", 1.0),), "precision": "bf16"}
+    asked = need(sets=(("l40s", 4),), gpus=(4, 4), acquire=acquire, **tuned)
+    speeds, singly, board = [speed("l40s", 400.0, 4)], offer("l40s", 1.0), offer("l40s", 4.0, count=4)
+    assert made(asked, speeds, [singly, board]).options[0].way == "on-demand"
+    if not shown:
+        with pytest.raises(GpuwiseError, match="share no link"):
+            made(asked, speeds, [singly])
+    else:
+        found = made(asked, speeds, [singly])
+        assert [(o.gpu_id, o.way) for o in found.options] == [("l40s", "unpriced")]
+        assert any(said.startswith("left out of rent: ") for said in found.advice)
+
+
+@pytest.mark.parametrize(("within", "served"), [(1.0, False), (2.0, False), (2.0, True)])
+def test_what_an_item_counts_as_widens_its_speed_and_cost_but_no_order(
+    need, speed, offer, within: float, served: bool
+) -> None:
+    period = {"period_s": 86400.0} if served else {}
+    asked = need(acquire="rent", items=1e6, within=within, **period)
+    found = made(asked, [speed("l4", 100.0), speed("l40s", 150.0)], [offer("l4", 1.0), offer("l40s", 2.0)])
+    first, (chance,) = found.options[0], found.chances
+    assert (first.throughput.high / first.throughput.value >= within) == (within > 1) or within == 1
+    assert first.time_s is not None
+    assert first.time_s.high / first.time_s.value >= within
+    assert first.cost_usd is not None
+    assert (first.cost_usd.high / first.cost_usd.value > 2) == (within > 1 and not served)
+    narrow = made(replace(asked, within=1.0), [speed("l4", 100.0), speed("l40s", 150.0)],
+                  [offer("l4", 1.0), offer("l40s", 2.0)])  # fmt: skip
+    assert chance == narrow.chances[0]
 
 
 def test_an_upgrade_of_a_network_has_its_memory_on_each_card(need, speed, offer) -> None:

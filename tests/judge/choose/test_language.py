@@ -344,3 +344,42 @@ def test_the_largest_model_grows_as_its_weights_shrink(count: int, formats: list
 )  # fmt: skip
 def test_a_family_and_a_size_mean_the_newest_of_about_that_size(said: str, meant: str) -> None:
     assert llms.newest(said) == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "model", "task", "also"),
+    [
+        ("which server to host a 70B, and lora a 7B", "llama-3.1-70b", "infer", ("lora:qwen2.5-7b",)),
+        ("lora a 70B and serve a 7B", "llama-3.1-70b", "lora", ("qwen2.5-7b",)),
+        ("serve mixtral 8x7b and tune mistral 7b by qlora", "mixtral-8x7b", "infer", ("qlora:mistral-7b",)),
+        ("I run a 70B on the train, and now and then lora of an 8B", "llama-3.1-70b", "infer",
+         ("lora:llama-3.1-8b",)),
+        ("lora a 7B", "qwen2.5-7b", "lora", ()),
+        ("train a 7B fully", "qwen2.5-7b", "full", ()),
+    ],
+)  # fmt: skip
+def test_of_two_works_the_larger_counts_and_the_other_is_named(
+    text: str, model: str, task: str, also: tuple[str, ...]
+) -> None:
+    need = need_of(text, {}, {})[0]
+    assert (need.workloads[0][0], need.task, need.also) == (model, task, also)
+
+
+@pytest.mark.parametrize(
+    ("text", "have"),
+    [
+        ("my six RTX 3060 12GB hang on x1 risers, lora of an 8B?", 1),
+        ("my six RTX 3060 12GB from a mining rig, lora of an 8B?", 1),
+        ("my six RTX 3060 12GB in x16 slots, lora of an 8B?", 6),
+        ("my six RTX 3060 12GB hang on x1 risers, classify images with resnet50?", 6),
+    ],
+)
+def test_a_link_of_one_lane_splits_no_model(text: str, have: int) -> None:
+    need = need_of(text, {}, {})[0]
+    assert (len(need.have), bool(need.corrected)) == (have, have == 1)
+
+
+def test_how_often_is_no_number_of_hours() -> None:
+    often = need_of("qlora of an 8B three times a week", {}, {})[0]
+    stated = need_of("qlora of an 8B, 2 hours three times a week", {}, {})[0]
+    assert (often.assumptions.hours_per_week, stated.assumptions.hours_per_week) == (40.0, 6.0)

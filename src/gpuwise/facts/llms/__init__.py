@@ -182,7 +182,8 @@ def find(name: str) -> LanguageModel:
             config = json.loads(store.read(path, largest=_LARGEST))
         except OSError as error:
             hint = "give the path of its config.json or .gguf file, or a name such as llama-3.1-8b"
-            raise InputError(f"cannot read {path}: {error.strerror}", hint=hint) from None
+            why = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror
+            raise InputError(f"cannot read {path}: {why}", hint=hint) from None
         except (UnicodeDecodeError, ValueError, RecursionError) as error:
             raise InputError(f"{path.name} is not a config.json: {error}") from None
         if not isinstance(config, dict):

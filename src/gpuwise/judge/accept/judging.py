@@ -93,13 +93,15 @@ def session(card: TestedCard) -> Iterator[Issue]:
 
 def settings(card: TestedCard) -> Iterator[Issue]:
     """Settings of an administrator: MIG, the power limit."""
-    environment = card.result.environment
+    environment, number = card.result.environment, card.name.removeprefix("GPU ")
+    # Without an index nvidia-smi sets all GPUs of the host.
+    one = f"nvidia-smi -i {number if number.isdecimal() else 'INDEX'}"
     if environment.mig:
-        fix = "an administrator can turn it off: nvidia-smi -mig 0"
+        fix = f"an administrator can turn it off: {one} -mig 0"
         yield Issue.invalid("mig", "MIG is on: a slice was measured, not the card", fix)
     limit, default = environment.power_limit_w, environment.power_limit_default_w
     if is_lowered(limit, default):
-        fix = f"an administrator can lift it: nvidia-smi -pl {default:.0f}"
+        fix = f"an administrator can lift it: {one} -pl {default:.0f}"
         yield Issue.invalid("power-cap", f"power limit {limit:.0f} W, below the default {default:.0f} W", fix)
 
 
@@ -364,6 +366,6 @@ def spread(cards: Sequence[TestedCard], margin: float) -> Mapping[str, list[Issu
         cool = median_low(heats.values()) if heats else 0.0
         for name, heat in heats.items():
             if heat > cool + HOTTER_C:
-                above = f"{heat:.0f} °C, {heat - cool:.0f} above the median of the {len(heats)} cards"
+                above = f"{heat:.0f} °C, {heat - cool:.0f} °C above the median of the {len(heats)} cards"
                 issues[name].append(Issue.warning("hot", above, "look at its fan, airflow and seat"))
     return issues

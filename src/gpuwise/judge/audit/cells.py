@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, reduce
+from functools import cache, lru_cache, reduce
 from math import inf
 
 from gpuwise.checks import network_in
+from gpuwise.facts import catalog
 from gpuwise.judge.audit.words import (
     ABILITIES,
     CHIP,
@@ -36,6 +37,9 @@ IN_SUM = 16
 FORMATS = tuple(field for field in FIELDS if field[:5] == "peak:" and field[5:])
 # The field of a value without words.
 OF_UNIT = {"w": "power_w", "bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s"}
+# The field of a label, or of a cell, by a unit that no other field has.
+BY_UNIT = {"item/s": "throughput", "usd": "price", "m2": "die_area_m2", "nm": "process_nm",
+           "pixel/s": "pixels_per_s", "texel/s": "texels_per_s"}  # fmt: skip
 # Fields that count things.
 WHOLE = frozenset({"cuda_cores", "stream_processors", "tensor_cores", "rt_cores", "sm_count", "rops", "tmus"})
 # Characters between a value and the word that says what it counts: "568 fourth-generation Tensor Cores".
@@ -48,6 +52,10 @@ _PCIE = re.compile(
     r"\W*pci[ -]?e(?:xpress)?[ .]*(?:gen(?:eration)?|version|interface|bus)?\W*", re.IGNORECASE
 )
 _GENERATION = re.compile(r"(?:gen(?:eration)?[ .-]?)?[1-6](?:\.0)?(?: ?x\d{1,2})?", re.IGNORECASE)
+# "48 GB GDDR6, ECC", "16 GB HBM2 (no ECC)"
+_PARTS, _ECC = re.compile(r"[,;/+()]"), re.compile(r"(?:with |(no |without ))?ECC", re.IGNORECASE)
+# Below "Tensor core generation".
+_NTH = re.compile(r"(?:gen(?:eration)?[ .]?)?([1-6])(?:st|nd|rd|th)?(?: gen(?:eration)?\.?)?", re.IGNORECASE)
 # What parts the labels, and the values, of several fields in one cell: a slash, but none of "GB/s".
 _SLASH = re.compile(r"\s?/(?!s(?:ec)?\b)\s?")
 # Bytes above which nothing is a cache.
@@ -126,6 +134,12 @@ _UNIT_WORDS = [(name, re.compile(rf"(?:^|[\s(\[/_])(?:{unit})(?=$|[\s)\],/_*;])"
                for name, unit, factor in UNITS if name not in ("count", "other", "%")]  # fmt: skip
 
 
+@cache
+def _named_chips() -> tuple[str, ...]:
+    """The chips of the catalog that are called by words: "Tahiti", "Vega 10"."""
+    return tuple(sorted({chip for spec in catalog.all_gpus() if (chip := spec.text("chip"))}))
+
+
 @lru_cache(maxsize=4096)
 def label_of(text: str) -> Label:
     """The label's meaning."""
@@ -161,9 +175,9 @@ def label_of(text: str) -> Label:
         rates = [f for f in fields if f != "throughput"]
         # "FP16 throughput" over a cell of "71 TFLOPS": the unit of the value decides.
         fields = ["throughput", *(f for f in rates if f[:5] == "peak:")] if speed else rates
-    if unit is not None and not fields:
-        # "Q4 t/s", "On-demand $/GPU-hr"
-        fields = {"item/s": ["throughput"], "usd": ["price"]}.get(unit[0], fields)
+    if unit is not None and fields in ([], ["chip"]):
+        # "Q4 t/s", "On-demand $/GPU-hr", "Die, mm2"
+        fields = [BY_UNIT[unit[0]]] if unit[0] in BY_UNIT else fields
     gpus = (t.text for t in tokens if t.kind == "gpu")
     # "RTX 4090 cores"
     alone = reduce(lambda rest, gpu: rest.replace(gpu, ""), gpus, text).strip(" \t:*_-()").lower()
@@ -235,10 +249,22 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     if _GENERATION.match(stated) if named else _PCIE.fullmatch(label.text) and _GENERATION.fullmatch(stated):
         # Below "PCIe host I/O" also "Gen5 128 GB/s".
         cell = f"PCIe {stated}"
-    if (label.first == "chip" or label.text.lower() == "gpu") and (chip := CHIP.fullmatch(cell)):
-        # GV100, which a product is called, too.
-        yield Reading(field="chip", values=(chip_of(chip[0]),), token=whole)
-        return
+    if label.first == "chip" or label.text.lower() == "gpu":
+        # GV100, which a product is called, too, and Hawaii, which elsewhere is no chip; this one may go by
+        # another name.
+        coded = next((name for name in _named_chips() if name.lower() == stated.lower()), None)
+        if chip := CHIP.fullmatch(cell):
+            yield Reading(field="chip", values=(chip_of(chip[0]),), token=whole)
+        elif coded:
+            yield Reading(field="chip", values=(coded,), token=whole, either=True)
+        if chip or coded:
+            return
+    for part in _PARTS.split(stated) if str(label.first)[:6] == "memory" else ():
+        if with_ecc := _ECC.fullmatch(part.strip()):
+            said = "no" if with_ecc[1] else "yes"
+            yield Reading(field="ecc", values=(said,), token=replace(whole, text=part.strip()))
+    if str(label.first).endswith("core_generation") and (nth := _NTH.fullmatch(stated)):
+        cell = nth[1]
     # "16 896" is one number with a space for thousands.
     cell = cell.replace(" ", "") if re.fullmatch(r"\d{1,3}(?: \d{3})+", cell.strip()) else cell
     tokens = scan(cell)
@@ -262,10 +288,16 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
             # Names belong under their label: HBM3 under "Memory", Hopper under "Architecture".
             # "4th Gen Tensor Cores" says itself what it is.
             whole_name = token.field.endswith("core_generation") and "ores" in cell[token.end :]
-            if label.first and (whole_name or label.first in (token.field, *_UNDER.get(token.field, ()))):
+            # So does a cell that is nothing but a name, below a label that nobody knows: "Lineage | Ampere".
+            # A date may be of anything.
+            alone = label.first is None and label.text and token.text == stated and token.field != "launch"
+            if alone or (
+                label.first and (whole_name or label.first in (token.field, *_UNDER.get(token.field, ())))
+            ):
                 yield Reading(
-                    field=token.field, values=token.numbers or (token.name,), token=token, either=open_
-                )
+                    field=token.field, values=token.numbers or (token.name,), token=token,
+                    either=bool(open_ or alone),
+                )  # fmt: skip
         elif token.kind == "value":
             for reading in _of_value(label, cell, tokens, place, marks):
                 if last is not None and reading.sparse is None and reading.field == last.field:
@@ -281,6 +313,9 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
                 least = open_ or CUES["at_least"].search(cell, 0, token.start)
                 # Below "CUDA" stands the capability of the GPU or the version of the library.
                 version = len(label.fields) > 1 and reading.field == "compute_capability"
+                # A unit alone does not say whose it is: "Compared with | 628 mm2".
+                unsaid = label.first is None and label.text != "" and reading.field in BY_UNIT.values()
+                version |= unsaid and reading.field != "throughput"
                 yield replace(reading, either=True) if least or version else reading
 
 
@@ -387,13 +422,23 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
     if dimension == "op/s" and (inside := next((f for f in FORMATS if f[5:] in token.text.lower()), None)):
         return inside
     # "5 PFLOPS of dense FP8 and 2.5 PFLOPS of dense BF16": the format behind a rate is its own.
-    behind = next((t for t in tokens[place + 1 : place + 3] if t.field not in ("dense", "sparse")), None)
+    # "165 TFLOPS on the tensor cores (FP16)"; without the format of whichever they compute.
+    on_cores = CUES["on_its_cores"].match(cell, token.end) if dimension == "op/s" else None
+    aside = ("dense", "sparse", "tensor_cores")
+    behind = next((t for t in tokens[place + 1 : place + 3] if t.field not in aside), None)
     if behind is not None and behind.field in FORMATS and (
-        re.fullmatch(r" (?:of|in|for) (?:(?:dense|sparse) )?", cell[token.end : behind.start])
+        (on_cores and cell[on_cores.end() : behind.start] == " (")
+        or re.fullmatch(r" (?:of|in|for) (?:(?:dense|sparse) )?", cell[token.end : behind.start])
     ):  # fmt: skip
         return behind.field
+    # "91.6 TFLOPS in FP32 and 183 TFLOPS on the tensor cores": FP32 is of the value before it.
+    said = place > 1 and tokens[place - 1].field in FORMATS and tokens[place - 2].kind == "value"
+    if on_cores and said and re.search(r",|;|\band\b", cell[tokens[place - 1].end : token.start]):
+        return "peak:tensor"
     # A format that the value touches is its own: "FP1665.1 TFLOPS peak".
-    before = tokens[place - 1] if place else None
+    generations = ("tensor_core_generation", "rt_core_generation")
+    # "Tensor cores (4th gen): 528".
+    before = next((t for t in reversed(tokens[:place]) if t.field not in generations), None)
     touches = before is not None and before.end == token.start and before.field.startswith("peak:")
     if before is not None and before.field.startswith("peak:") and dimension == "op/s" and (
         touches or re.fullmatch(r"\s?[-\u2013\u2014:=]\s?", cell[before.end : token.start])
@@ -418,8 +463,7 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
             # "Base Clock 1660 MHz Boost Clock 2970 MHz": a line of labels, each before its value.
             return before.field
     # "544 Turing Tensor Cores": the architecture in between says nothing of the field.
-    between_them = ("architecture", "tensor_core_generation", "rt_core_generation")
-    after = next((t for t in tokens[place + 1 :] if t.field not in between_them), None)
+    after = next((t for t in tokens[place + 1 :] if t.field not in ("architecture", *generations)), None)
     if after is not None and after.kind == "field" and FIELDS[after.field].dimension in (dimension, "none"):
         between = cell[token.end : after.start]
         near = len(between) <= NEAR and CUES["between_value_and_word"].fullmatch(between.lower())
@@ -464,8 +508,6 @@ def _of_label(label: Label, cell: str, token: Token) -> str | None:
     if dimension == "usd":
         prices = (f for f in label.fields if f in ("launch_price_usd", "price"))
         return "rent per hour" if label.hourly or token.hourly else next(prices, None)
-    if dimension == "item/s" and first is None:
-        return "throughput"
     for field in label.fields:
         if FIELDS[field].dimension == dimension or (field == "launch" and dimension == "count"):
             if field != label.fields[-1] and not scaled(token, field, label):
@@ -473,7 +515,7 @@ def _of_label(label: Label, cell: str, token: Token) -> str | None:
                 continue
             return field
     if first is None:
-        return None
+        return BY_UNIT.get(dimension)
     if token.dimension == "bare":
         # A number without a unit is the value only where the cell begins with it: not in "NVLink (2-way)".
         odd = re.search(r"[A-Za-z(]", cell[: token.start]) or re.match(

@@ -42,7 +42,8 @@ _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
 _BARS, _OF_CORES = re.compile(r"\s[|\u00b7\u2022]\s"), re.compile(r"^(?:tensor|rt)$", re.IGNORECASE)
 _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
 # A line that begins with a name and a colon, or the mark of a log, goes on about nothing before it.
-_NAMED = re.compile(r"[\w .()/-]{2,60}:(?:\s|$)|\[?\d{1,2}:\d\d|\W{3}\w")
+# But not a clause: "... What" / "holds it back is memory: its ...".
+_NAMED = re.compile(r"(?!(?-i:[a-z]+(?: [a-z]+){3,12}:))[\w .()/-]{2,60}:(?:\s|$)|\[?\d{1,2}:\d\d|\W{3}\w")
 
 
 # "RTX 4000" where a document names an RTX 4090 is that card's series, unless it names workstation cards.
@@ -76,10 +77,15 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     """Every claim of a document, and every value that found no GPU or field."""
     blocks = _renamed(blocks)
     texts = [text for block in blocks for text in texts_of(block)]
+    # What goes on in the next line of a paragraph, "... TFLOPS with" / "sparsity", is no footnote.
+    broken = {
+        b.text for a, b in pairwise(blocks) if isinstance(a, Line) and isinstance(b, Line)
+        and _wraps(a, b, WRAPPED)
+    }  # fmt: skip
     notes = [
         CUES["footnote"].match(note)
         for text in texts
-        if "pars" in text
+        if "pars" in text and text not in broken
         for note in CUES["between_notes"].split(text)
     ]
     signs = {re.sub(r"^\W?(\d)\W?$", r"[\1]", note[1]) for note in notes if note and note[1]}
@@ -165,6 +171,8 @@ class _Walk:
         self.headings: dict[int, Subject | None] = {}
         self.titles: dict[int, str] = {}
         self.recent: Subject | None = None
+        # A GPU that the last paragraph named by the way, below the heading of another one.
+        self.aside: Subject | None = None
         # The GPUs that the paragraphs so far have named, by what they may be.
         self.spoken: dict[tuple[str, ...], Subject] = {}
         self.tables, self.section = 0, 1
@@ -181,7 +189,11 @@ class _Walk:
         named = [level for level, found in self.headings.items() if found is not None]
         # An item that names something else is a product that the catalog does not have.
         if named or len(self.spoken) != 1 or any(level > PLAIN for level in self.headings):
-            return self.headings[max(named)] if named else None
+            found = self.headings[max(named)] if named else None
+            # "One GPU", "Per GPU" below the name of a machine.
+            below = (title for level, title in self.titles.items() if named and level > max(named))
+            one = any(map(CUES["of_one"].search, below))
+            return replace(found, count=1) if found and one else found
         # So far the document has named one GPU only.
         return replace(next(iter(self.spoken.values())), sure=False)
 
@@ -219,7 +231,11 @@ class _Walk:
         """Enter a section: its GPU holds until a heading of this or a higher level."""
         found, before = subject_of(text), self.about
         named = found is not None
+        beside = self.headings.get(level)
         self.headings = {above: one for above, one in self.headings.items() if above < level}
+        if found is None and beside is not None and layout.MODEL.fullmatch(text):
+            # Beside the section of a GPU that of a model which the catalog lacks.
+            found = Subject(text.rstrip(":"), ())
         if found is None and level == PLAIN and before is not None and text:
             # A plain line without a GPU may be a heading below the last one or the end of its section;
             # one that is made of words for fields is a part of the specification.
@@ -232,7 +248,7 @@ class _Walk:
             others = {i for m in mentions(text, loose=True) for i in m.gpu_ids}.difference(before.gpu_ids)
             found = Subject(text, ()) if others else found
         self.headings[level] = found
-        self.recent = None
+        self.recent = self.aside = None
         pair = layout.side_by_side(text)
         kept = found is None or not named or any(set(found.gpu_ids) & set(p.gpu_ids) for p in self.scope.pair)
         self.titles = {above: title for above, title in self.titles.items() if above < level}
@@ -339,7 +355,7 @@ class _Walk:
                 recent = self.recent
                 yield from self.prose([part])
                 self.recent = recent
-            elif not joins and self.is_title(part):
+            elif not joins and (self.is_title(part) or self.is_beside(part, follows)):
                 # "gpu: L4" below "gpu_count: 4" is of the same object.
                 count = 1 if part.marked or not CUES["key_of_gpu"].match(part.text) else self.count
                 last = self.headings.get(PLAIN + part.item) if titled else None
@@ -362,6 +378,14 @@ class _Walk:
                 paragraph.append(part)
         yield from self.prose(paragraph)
 
+    def is_beside(self, line: Line, follows: Line | grid.Grid | None) -> bool:
+        """Whether a line names a model that the catalog lacks, above its list, as that of a GPU is."""
+        pairs = (
+            _pairs(follows.text) if isinstance(follows, Line) and layout.MODEL.fullmatch(line.text) else ()
+        )
+        stated = any(label_of(label).first for label, _ in pairs)
+        return stated and self.headings.get(PLAIN + line.item) is not None
+
     def is_title(self, line: Line) -> bool:
         """Whether a plain line is a heading: short, a GPU in it or in title case, no value."""
         text = CUES["aside_of"].sub("", line.text)
@@ -379,7 +403,8 @@ class _Walk:
             return False
         gpu = next((t for t in tokens if t.kind == "gpu"), None)
         if gpu is not None:
-            ends = text.endswith((".", ",", ";"))
+            # "It stays behind the 4070 Ti. For QHD ..." goes on in the next line.
+            ends = text.endswith((".", ",", ";")) or CUES["sentence_ends"].search(text, gpu.end) is not None
             short = (gpu.start < NEAR and not ends) or (gpu.start < 4 and len(text) < 60)
             # "RTX 4090 TDP = 450" states something of it.
             return short and not self.headed(line) and not any(subject_of(label) for label, _ in _pairs(text))
@@ -457,7 +482,14 @@ class _Walk:
         # "Which bus?" asks for what the next paragraph begins with.
         question = re.split(r"[.?!:] ", above)[-1] if above.rstrip(' *"')[-1:] == "?" else ""
         asked = next((t.field for t in scan(question) if t.kind == "field"), "")
-        self.scope, scope = replace(scope, asked=asked), replace(scope, about=self.recent or self.about)
+        # "It draws 200 W" goes on about it, whatever the heading says.
+        it = self.aside if CUES["pronoun"].match(above) else None
+        # "Zorb 9900: 32 GB, 600 W": what stands behind a name that the catalog lacks is its own.
+        name, colon, _ = above[:TITLE].partition(":")
+        other = colon and layout.MODEL.fullmatch(name) and all(t.dimension == "bare" for t in scan(name))
+        about = Subject(name, ()) if other else it or self.recent or self.about
+        self.scope, scope = replace(scope, asked=asked), replace(scope, about=about)
+        self.aside = None
         for found in prose.claims(Text(above, tuple(starts), scope, self.section)):
             if not isinstance(found, Subject):
                 yield found
@@ -467,6 +499,11 @@ class _Walk:
                 gpus = prose.gpus_of(above)
                 alone = all(set(t.gpu_ids) & set(found.gpu_ids) for t in gpus)
                 alone = alone and (bool(gpus) or scope.about is None or scope.about.sure)
+                # Below the title of one GPU another may be named by the way, and not be gone on about.
+                title = self.about
+                if title is not None and title.sure and not {*title.gpu_ids} & {*found.gpu_ids}:
+                    self.aside = found if alone else None
+                    found, alone = title, False
                 self.recent = found if alone else replace(found, sure=False)
         gpus = prose.gpus_of(above) if len(above) <= PAIRS else []
         named = len({gpu.gpu_ids for gpu in gpus}) == 1

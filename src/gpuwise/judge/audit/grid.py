@@ -855,7 +855,9 @@ class Grid:
                     marked = (top.sparse is not None or top.vector) and not top.fields
                     label = label_of(f"{row[0].text} {top.text}" if marked else row[0].text)
                     bare = label.unit is None and not counted and re.fullmatch(r"\d{1,3}", cell.text.strip())
-                    sure = owner.sure and not bare and len(row) < 4 and column == 1
+                    # Where a second cell states the field, too, nobody says which of the two is the GPU's.
+                    twice = not marked and any(any(readings(label, other.text)) for other in row[2:])
+                    sure = owner.sure and not bare and len(row) < 4 and column == 1 and not twice
                     yield from self.placed(cell, label, replace(owner, sure=sure), number, column)
 
     def speeds(self, cell: Cell, label: Label, owner: Subject, row: int, column: int) -> Iterator[_Placed]:

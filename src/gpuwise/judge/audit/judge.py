@@ -184,6 +184,8 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         beside = {one[:parts] for n in lines for one in islice(agreed.get(n, ()), COMPANY + 1)}
         few = len(beside - {(claim.field, claim.gpu_ids)}) < COMPANY  # one may be its own
         rare = is_whole(claim) or claim.field in OF_CARDS or (claim.block < GRID and is_of_column(claim))
+        # "A: 1,000 cores, B: 2,000": what is right of B shows how A's is read.
+        rare |= any(f == claim.field and ids != claim.gpu_ids for f, ids, _ in agreed[claim.line])
         return few and not (rare or text.explain(claim)[0] in PLAIN)
 
     outside = {
@@ -586,7 +588,10 @@ def _is_option(claim: Claim) -> bool:
             most = OVERCLOCKED if consumer else 1 + EDITIONS
             if low and high and (consumer or spec.vendor != "NVIDIA"):
                 least = high if spec.vendor == "NVIDIA" else low
-                return all(least <= value <= most * high for value in numbers_of(claim.values))
+                # What is called the base clock is no game clock; but of RDNA 3 databases alone state one.
+                based = claim.field == "base_hz" and not str(spec.architecture).startswith("RDNA 3")
+                top = low if based and least == low else high
+                return all(least <= value <= most * top for value in numbers_of(claim.values))
     # GB200 and B200, GH200 and H200 are printed for each other.
     if claim.field != "memory_bytes" and not claim.field.startswith("peak:"):
         return False

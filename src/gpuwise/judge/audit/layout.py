@@ -59,6 +59,10 @@ _GLUE = re.compile(
     rf"(?<=\d)(?={_MAKERS})|(?<=[A-Za-z0-9)])(?:(?<![GM])|(?<=SXM))(?={_MODEL})|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{{3}})(?!Force)"
 )
 _NAMED = re.compile(r"(?:\w{1,20} ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w{1,20}| \d{1,3} ?GB){0,2}")
+# The same of any maker: "Zorb 9900 XT", "Voodoo5-5500".
+MODEL = re.compile(
+    r"(?:[A-Z][A-Za-z]{1,15}[ -]){1,3}(?!20[0-3]\d)[A-Z]{0,3}\d{3,4}[A-Za-z]{0,2}(?: [A-Z]\w{0,9}){0,2}:?"
+)
 _SIDES = re.compile(r"([\w. -]{2,40}?) (?:vs\.?|versus) ([\w. -]{2,40})", re.IGNORECASE)
 _PARTED = re.compile(r" ?\| ?| ?\t ?| {2,40}|\s\u2502\s")
 _TABS = re.compile(r" ?\t ?")
@@ -289,7 +293,10 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         pipes = bare.count("|") > 1 and not tabbed
         cells = bare.split("|") if pipes else (_TABS if "\t" in bare else _PARTED).split(bare)
         cells = [text[a:b] for a, b in places] if at < last else cells
-        if len(cells) < 2 or (len(cells) == 2 and "\t" not in text and "|" not in text):
+        # Two names above rows of three cells head the columns behind that of the labels; one of the two may
+        # be unknown.
+        corner = not rows and _names_two(cells, lines[at + 1 : at + 2])
+        if len(cells) < 2 or (len(cells) == 2 and "\t" not in text and "|" not in text and not corner):
             break
         # "L40S | Data sheet" among rows with tabs is their title.
         follows = lines[at + 1].text if at + 1 < len(lines) else ""
@@ -312,7 +319,7 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         ):  # fmt: skip
             # The table above goes on behind a line that is the title of a section.
             rows.append(scope.head)
-        if not rows and alone and values:
+        if not rows and alone and values and not corner:
             # Without a header each row is a list of its own: "RTX 4090 | 24 GB | 450 W".
             return None
         parted = rows and lines[at].paragraph != lines[at - 1].paragraph
@@ -327,6 +334,15 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         rows.append(tuple(Cell(lines[at].line, part.strip()) for part in cells))
         at += 1
     return (rows, at, True) if len(rows) > 1 else None
+
+
+def _names_two(cells: Sequence[str], below: Sequence[Line]) -> bool:
+    """Whether two cells are names of GPUs, of which one is known, above rows of three cells."""
+    named = [kind(cell) == "G" for cell in cells]
+    rows = [_PARTED.split(line.text.strip()) for line in below]
+    models = (_NAMED.fullmatch(cell) or MODEL.fullmatch(cell) for cell in cells)
+    alike = all(of or model for of, model in zip(named, models, strict=True))
+    return len(cells) == 2 and any(named) and alike and [len(row) for row in rows] == [3]
 
 
 def _separated(lines: Sequence[Line], start: int, scope: Scope) -> Found:
@@ -878,7 +894,9 @@ def kind(text: str) -> str:
     """G for a GPU's name, F for a field's label, V for all else."""
     tokens = scan(text) if len(text) <= SHORT else ()
     if not tokens:
-        return "V"
+        # "Bus", "Error correction (ECC)": words that name a field only where they are a whole label.
+        label = label_of(text) if len(text) <= SHORT and text[:1].isupper() else None
+        return "F" if label and (label.first or label.ability) else "V"
     covered = sum(t.end - t.start for t in tokens)
     if len(tokens) == 1 and tokens[0].kind == "gpu" and tokens[0].start < 12:
         # "RTX A40": a word that the name itself does not have.

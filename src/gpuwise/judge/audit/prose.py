@@ -487,7 +487,8 @@ class _Choice(Sentence):
         """A pair of an owner and a field; the unit tells the field of a value like the known one."""
         token, unit = reading.token, SAID <= said < UNREAD and owned < NEAR_BY and reading.field in BY_UNIT
         # Bits a second are a network's; and beside a word for a link a rate is not plainly the memory's.
-        unit = unit and not token.in_bits and self.unsaid_alike[token.measures] <= max(1, len(self.gpus))
+        most = max(1, len(self.gpus) + (self.about is not None))
+        unit = unit and not token.in_bits and self.unsaid_alike[token.measures] <= most
         # What follows the rate of a link may be another's link, too.
         linked = self.link_open or self.last.get("link_bytes_per_s", -1) > self.last.get(reading.field, -1)
         if unit and not (reading.field == "memory_bytes_per_s" and linked):
@@ -618,7 +619,8 @@ class _Choice(Sentence):
         if dimension == "bytes/s" and "link_bytes_per_s" in self.last and CUES["both_ways"].match(after):
             yield LISTED, "link_bytes_per_s"
             return
-        foreign = CUES["not_ours"].match(after)
+        shared = self.unified and re.match(r" LPDDR", after)
+        foreign = None if shared else CUES["not_ours"].match(after)
         own = self.own(place)
         summed = self.is_summed(place)
         if own == "none" or (own is None and foreign and not summed) or self.is_others(place):
@@ -1103,7 +1105,8 @@ FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
         r"\d[ -]?bits?\b[^.;=\d]{0,24}= ?$", s.text[: v.token.start]),
     "a table without its cells": lambda s, v: s.telegram,
     "unnamed field": lambda s, v: s.own(v.place) is None,
-    "rated": lambda s, v: v.place in s.listed or s.own(v.place) == v.field or s.before(
+    # "The 1.01 TB/s of the 4090"
+    "rated": lambda s, v: v.place in s.listed or s.behind(v.token) or s.own(v.place) == v.field or s.before(
         "built_for", v.token.start) or CUES["built_for_behind"].match(s.text, v.token.end) or (
             s.gpus and not CUES["set_so"].search(s.text, v.token.end, v.token.end + LEAD)
             if s.before("leads", v.token.start) else any(

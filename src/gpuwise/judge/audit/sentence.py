@@ -186,10 +186,13 @@ class Sentence:
         close = (
             rest < TELEGRAM * len(values) and len(values) > 4 and text.rstrip()[-1:] not in (".", "\u3002")
         )
-        close = close and not (one_list and text.count(", ") > len(values) - 3)
+        # Bars part the figures of one, unless two measure the same: those may be of two columns.
+        bars, doubled = text.count("|"), any(count > 1 for count in self.unsaid_alike.values())
+        lost = bars if doubled or len(self.gpus) > 1 else 0
+        close = close and not (one_list and text.count(", ") + bars - lost > len(values) - 3)
         stated = {"value", "name"}
         touching = any(a.end == b.start and {a.kind, b.kind} <= stated for a, b in pairwise(self.tokens))
-        self.telegram = touching or ((close or text.count("|") > 3) and not self.in_turn)
+        self.telegram = touching or ((close or lost > 3) and not self.in_turn)
         # "L40S: 48 GB, 350 W" is about nothing before it.
         self.labelled = bool(self.gpus) and re.match(r"\W{0,3}$", text[: self.gpus[0].start]) is not None
         self.labelled = self.labelled and re.match(r"\s?:\s", text[self.gpus[0].end :]) is not None
@@ -327,6 +330,8 @@ class Sentence:
         gap = self.text[before.end : token.start]
         bound |= token.start in self.ordered
         alone = CUES["clause_goes_on"].match(self.text, token.end) is not None
+        # "RTX 3090: 10,496 CUDA cores, RTX 3080: 8,704"
+        gap = gap.removeprefix(":")
         bound |= before.kind == "gpu" and len(gap) < NEAR / 2 and not set(",.;:()") & set(gap) and alone
         return said if said in WHOLE and bound else None
 

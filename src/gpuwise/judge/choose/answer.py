@@ -407,7 +407,8 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
         )  # fmt: skip
         most = most or "; what costs less may miss it" * sure
         said.append(f"done in {seconds(first.time_s.value)} of the {seconds(need.deadline_s)} allowed{most}")
-    if need.mode == "train" and first.count > 1:
+    apart = any("is offered: counted" in said for said in found.advice)
+    if need.mode == "train" and first.count > 1 and not apart:
         # How several of them talk to each other decides what they are worth together.
         link = f"they talk over {link_of(catalog.get(first.gpu_id), first.count)}"
         said.append(next((why for why in first.why if why.startswith(f"{first.count} reach")), link))

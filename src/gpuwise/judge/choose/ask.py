@@ -240,8 +240,11 @@ class _Reader(Worked):
             self.assumed["hours_per_week"] = hours * days
             self.notes.append(f"{day[0].strip()}: {hours:g} hours on {days} days")
         if self.times_a_week and not any(each.period for each in self.found):
-            self.notes.append("an hour for each time")
-            self.assumed.setdefault("hours_per_week", min(168.0, self.times_a_week))
+            if "hours_per_week" not in self.assumed and self._learns():  # As long as the work takes
+                self.notes.append("how long it takes each time is not stated: hours of use are the usual")
+            elif "hours_per_week" not in self.assumed:
+                self.assumed["hours_per_week"] = min(168.0, self.times_a_week)
+                self.notes.append("an hour is assumed for each time")
         # Years of a reservation are not those of what is owned.
         kept = [each for each in finditer(P.kept, self.plain) if not self._is_past(each.start())]
         if not self.said(r"reserv|commit") and kept:
@@ -418,10 +421,9 @@ class _Reader(Worked):
             (at.start(), area) for area, words, _ in prices.areas() if (at := take(words, again=False))
         ]:
             area = max(places)[1]
-            if self.said(P.either_place):  # The smallest area that holds both
-                held = [{at, *prices.around(at)} for _, at in places]
-                area = next(at for at in (area, *prices.around(area)) if all(at in each for each in held))
-                area = area or " or ".join(at for _, at in sorted(places))
+            if self.said(P.either_place):  # Each but what another of them holds
+                named = [at for _, at in sorted(places)]
+                area = " or ".join(at for at in named if not {*named} & {*prices.around(at)})
             fields["region"] = self._with_offers(area)
         return bool((spot and fields["spot"]) or allowed or providers)
 
@@ -478,6 +480,8 @@ class _Reader(Worked):
             if rents and not no_cloud and (self.have or either or take(P.to_own)):
                 asked = bool(either or self.said(P.to_own)) and "bill" not in fields
                 fields |= {"acquire": "both", "either": asked}
+        if fields.get("acquire") == "rent" and isinstance(rents, re.Match) and "provider" in rents[0]:
+            self.notes.append("to rent, as a provider is asked for: --own ranks what is bought")
         self.rents, self.owns = bool(rents), bool(owns)
         if rents and not self.done() and len(spans := self._spans()) > 1:
             fields |= {"spans": spans, "hire_h": spans[0][2]}

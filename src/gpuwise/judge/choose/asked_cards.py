@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any
@@ -25,9 +26,12 @@ class Cards(Words):
 
     def _read_machines(self) -> None:
         """Several machines: each works by itself, for somebody of its own where they are to be bought."""
-        several = self.take(rf"{P.machines}(?:{P.machines_of})?")
-        if several is None:
+        machines = rf"{P.machines}(?:{P.machines_of})?"
+        several = self.said(machines)
+        # "8 x H200 nodes": a number of GPUs is none of machines
+        if several is None or any(start <= several.start() < end for *_, start, end in self.places):
             return
+        self.take(machines)
         number = number_of(several[0].split()[0])
         for *_, start, end in self.places:  # "3 servers with 4 A100 each": of a machine, not of a person
             self.blank(rf"(?<={re.escape(self.plain[start:end])}) each\b")
@@ -60,6 +64,7 @@ class Cards(Words):
     def _read_cards(self) -> None:
         """GPUs to compare with how many of each, those that are there, and those that are not to be."""
         sets, have, barred = list[tuple[str, int]](), list[str](), set[str]()
+        bare = set[str]()  # Named with no number
         added = list[tuple[str, int, int]]()  # "A second 3090": GPU, how many more, beside how many
         advised = list[tuple[str, int]]()  # By others
         self.families = dict[str, tuple[str, ...]]()  # A usual variant -> all that its name may mean
@@ -133,6 +138,7 @@ class Cards(Words):
                 advised.append((usual, 0 if plural else count))
             else:
                 sets.append((usual, 0 if plural else count))
+                bare |= set() if said else {usual}
             start = number.start() if number else named.start
             end = named.end + (behind.end() if behind else 0)
             self.places.append((usual, count, start, end))
@@ -193,6 +199,16 @@ class Cards(Words):
             self.fields["memory_gb"] = (float(sizes[0]), float(sizes[0]))  # Which is sold with less, too
         self.quotes: tuple[Quote, ...] = ()
         self.sets, self.have, self.barred = tuple(dict.fromkeys(sets)), tuple(have), frozenset(barred)
+        if any(number == needs.MOST_TOGETHER for _, number in self.sets):
+            # "A node of 8 A, or do we need B": as many of it
+            bare = {gpu for gpu in bare if catalog.get(gpu).text("segment") == "server"}
+            self.sets = tuple((gpu, needs.MOST_TOGETHER if gpu in bare else n) for gpu, n in self.sets)
+        several = (*Counter(have).items(), *self.sets)
+        joined = [f"{number} x {gpu}" for gpu, number in several if number > 1]
+        if joined and (self._learns() or self._of_llm()) and self.every(P.one_lane):
+            self.correct(f"{needs.ONE_LANE}{' and '.join(joined)}: each counts by itself.")
+            self.sets = tuple(dict.fromkeys((gpu, min(number, 1)) for gpu, number in self.sets))
+            self.have = tuple(dict.fromkeys(have))
 
     def _read_quotes(self) -> None:
         """Prices that stand beside cards: what is paid now, or what is asked for two of them, or for one of

@@ -25,11 +25,19 @@ from gpuwise.workloads import registry
 
 # What adapters take beside the weights, as a share of these.
 ADAPTERS = 1.15
+# Of what an hour of audio counts as, by one published time of one model.
+WITHIN = 2.0
 # The work that computes in double precision.
 FP64 = "scientific-fp64"
 # What makes images, where no model is named.
 DRAWS = "stable-diffusion"
 _DRAWN = frozenset(model.like for model in DIFFUSION.values())
+
+
+def _largest_size(text: str) -> float:
+    """Billions of weights of the largest model whose size stands in a text; 0 for none."""
+    sizes = finditer(rf"\b(?:(\d{{1,2}})x)?({P.decimal})b\b", text)  # "8x7b", too
+    return max((float(size[1] or 1) * float(size[2]) for size in sizes), default=0.0)
 
 
 class Worked(Cards):
@@ -161,12 +169,14 @@ class Worked(Cards):
             self.notes.append(f"{counted.words.strip()}, {times} times a {period}")
 
     def _aside(self) -> tuple[slice, Purpose] | None:
-        """Where something is learnt now and then, beside what is run: that part of the text, and how."""
+        """Where something is learnt now and then, or by a smaller model, beside what is run: that part of the
+        text, and how."""
         for words, mode in RULES["modes"]:
             for learns in finditer(words, self.plain) if mode != "infer" else ():
                 part = self._clause(learns.start())
                 rest = self.plain[: part.start] + self.plain[part.stop :]
-                now_and_then = search(P.aside, self.plain[part])
+                smaller = 0 < _largest_size(self.plain[part]) < _largest_size(rest)
+                now_and_then = smaller or search(P.aside, self.plain[part])
                 usual = _modes(rest) or ["infer"] * bool(search(P.mostly, rest))
                 if now_and_then and "infer" not in _modes(self.plain[part]) and usual == ["infer"]:
                     return part, mode
@@ -259,7 +269,11 @@ class Worked(Cards):
         several = [named, *iter(lambda: self._name(kind), None)]
         if len(set(several)) > 1:
             self.notes.append(f"of {', '.join(dict.fromkeys(several))} the largest decides, one at a time")
-        return max(several, key=lambda name: DIFFUSION[name].gb if drawn else llms.find(name).parameters)
+        most = max(several, key=lambda name: DIFFUSION[name].gb if drawn else llms.find(name).parameters)
+        if len({*several}) == 2 and not drawn and (aside := self._aside()):
+            self.notes.pop()
+            self._beside(most, next(name for name in several if name != most), *aside)
+        return most
 
     def _read_others(self, named: str) -> None:
         """A second network beside a first, where no amount of one of them is stated."""
@@ -290,12 +304,19 @@ class Worked(Cards):
         usual = set() if named == FP64 or self.said(P.convolutions) else usual
         another = more not in usual and ALIASES.get(more, more) != ALIASES.get(named, named)
         network = not is_model(named, None) and self.mode in (None, "infer")
+        learns = is_model(named, None) and self.mode not in (None, "infer") and not self.mixed
+        # "Tune it every week, and serve it to 12 people": what is served is a part by itself.
+        parts = (self._clause(each.start()) for each in finditer(P.served, self.plain))
+        part = next((p for p in parts if {*_modes(self.plain[p])} <= {"infer"}), None)
         if another and fields.get("asks") == "able":
             fields["also"] = (more,)
         elif network and not another and (llm := self.take(P.llms, again=False)):
             fields["also"] = (llms.USUAL["3b" if "small" in llm[0] else "8b"],)
         elif is_model(named, None) and (is_model(more, None) or not another) and (aside := self._aside()):
-            self._beside(named, more, *aside)
+            if "also" not in fields:
+                self._beside(named, more, *aside)
+        elif is_model(more, None) and learns and part and search(P.model_size, self.plain[part]):
+            self._beside(named, more, part, "infer")
         elif another and is_model(more, None) and is_model(named, None):
             self.notes.append(f"of {named} and {more} the largest decides, one at a time")
         elif another:
@@ -312,11 +333,8 @@ class Worked(Cards):
                 hint = "the size of the one that is meant"
                 raise InputError(f"{named} of another size, as {more}?", hint=hint)
             self._beside(named, more, near)
-        elif is_model(named, None) and self.mode not in (None, "infer") and not self.mixed:
-            # "Tune it every week, and serve it to 12 people": what is served is a part by itself.
-            parts = (self._clause(each.start()) for each in finditer(P.served, self.plain))
-            if part := next((p for p in parts if {*_modes(self.plain[p])} <= {"infer"}), None):
-                self._beside(named, named, part, "infer")
+        elif learns and part:
+            self._beside(named, named, part, "infer")
 
     def _set_apart(self, named: str) -> None:
         """Amounts that stand beside work of another kind are of that: "embed 3M pages, then a 14B for us"."""
@@ -612,10 +630,12 @@ class Worked(Cards):
                     replace(e, number=e.number * e.tokens / 3600 * hour, kind="token", tokens=1, role="out")
                     if e.kind == "audio" else e for e in self.found
                 )  # fmt: skip
+                self.fields["within"] = WITHIN
                 hours = sum(each.number for each in self.found if each.kind == "token") / hour
                 self.notes.append(
                     f"{round(hours, 1):,g} h of audio count as {hour / 1e6:g} M tokens of {named} an hour, "
-                    "within a factor of two: an A100 takes 98 s for 150 min (insanely-fast-whisper, large v3)"
+                    f"within a factor of {WITHIN:g}: an A100 takes 98 s for 150 min (insanely-fast-whisper, "
+                    "large v3)"
                 )
             self.notes.append(
                 needs.stands_in(said, row, named)

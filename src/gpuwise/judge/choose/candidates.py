@@ -286,7 +286,8 @@ def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *,
         counts = (n for n in range(number, 0, -1) if (gpu, n) in known)
         if count := next(counts, 0):
             rows.append(Row(gpu, count, "have", 0.0, 0.0, False, known[gpu, count], None))
-    priced = {row.gpu for row in rows if row.way != "have" or row.gpu not in dict(need.sets)}
+    had = (row for row in rows if row.way != "have" or row.gpu not in dict(need.sets))
+    priced = {row.gpu for row in had if not (need.task and is_spread(row))}
     bought = sorted((o for o in offers if not o.per_hour and o.count == 1), key=lambda o: o.seen_on)
     last = {o.gpu_ids[0]: o for o in bought if len(o.gpu_ids) == 1}
     # A GPU that was named, and a third beside two, is answered for; its price is not known, or too old.
@@ -319,6 +320,11 @@ def _is_believed(old: Offer, known: Mapping[tuple[str, int], Record], rows: Sequ
         and row.speed.value <= speed.value and (catalog.get(row.gpu).memory_bytes or inf) <= memory
     )  # fmt: skip
     return not any(row.price > old.amount for row in weaker)
+
+
+def is_spread(row: Row) -> bool:
+    """Whether one copy of a model would be split over rented machines."""
+    return bool(row.offer and row.way in RENTS and row.count > row.offer.count * row.speed.replicas)
 
 
 def price_half(offer: Offer, today: date) -> float:

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
-from math import exp, inf
+from math import exp, hypot, inf, log
 
 import numpy as np
 
@@ -236,6 +236,9 @@ def _options(
         # A model that another one stands for is larger than it.
         needed = max(need.least_gb * 1e9, speed.memory_bytes.value if speed.memory_bytes else 0.0)
         known, half = row.way != "unpriced", float(them.half[place])
+        # What an item of the asked work counts as is the same error of all, so it decides between none.
+        counts, timed = log(need.within), float(them.speed_half[place])
+        half = half if priced.is_service(need) else hypot(half, counts)
         watts = spec.power_w
         # An hour of use saves so much of the cheapest rent of the same work; nothing where energy costs more.
         buys = rents and them.outlay[place] > 0
@@ -252,11 +255,11 @@ def _options(
             price_source=row.offer.source.title if row.offer else "", stale=row.stale,
             committed_h=priced.committed_h(row.offer) if row.offer else 0.0,
             last_usd=row.offer.amount if row.offer and row.way == "unpriced" else None,
-            throughput=speed.throughput, basis=speed.basis,
+            throughput=speed.throughput.within(need.within), basis=speed.basis,
             parts=speed.notes[1:] if len(need.workloads) > 1 else (),
             precision="" if speed.question.precision == need.precision else str(speed.question.precision),
             replicas=speed.replicas, latency_s=speed.seconds if need.latency_s else None,
-            time_s=around(float(them.time[place]), float(them.speed_half[place])) if need.items else None,
+            time_s=around(float(them.time[place]), hypot(timed, counts)) if need.items else None,
             cost_usd=around(float(them.per_item[place]) * need.items * need.users, half)
             if need.items and known else None,
             cost_per_item_usd=around(float(them.per_item[place]), half) if known else None,
@@ -398,13 +401,18 @@ def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterato
     apart = need.mode == "infer" and (need.deadline_s is not None or need.concurrent > 1)
     free = "each on its part of the work: ask whether so many are free"
     copies = "each with a copy of the model for its share of the people, behind a load balancer"
-    how = copies if need.concurrent > 1 else free if apart else "which share no link, so a bound"
     for place in places[:1] if apart else places if need.mode == "train" or need.task else ():
         row = them.rows[place]
+        how = free if apart else "which share no link, so a bound"
+        how = copies if need.items is None and (need.concurrent > 1 or row.speed.replicas > 1) else how
         if row.offer and row.offer.per_hour and row.count > row.offer.count:
             each = "one" if row.offer.count == 1 else f"{row.offer.count:g}"
             all_of_it = f"counted as {row.count / row.offer.count:g} of {each}, {how}"
             yield f"no machine of {counted(row.gpu, row.count)} is offered: {all_of_it}"
+    kept = {(them.rows[place].gpu, them.rows[place].count) for place in places if them.rows[place].price > 0}
+    for row in them.rows if need.task else ():
+        if priced.is_spread(row) and (row.gpu, row.count) in set(need.sets) - kept:
+            yield f"left out of rent: {counted(row.gpu, row.count)}: {fit.SPREAD}"
 
 
 def mixed(need: Need, them: Candidates, places: Sequence[int], item: str) -> Iterator[str]:

@@ -30,6 +30,7 @@ from gpuwise.judge.choose.candidates import (
     candidates,
     hosts_of,
     hours_a_month,
+    is_spread,
     names_of,
     usable,
 )
@@ -195,9 +196,8 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         small = _numbers(them, specs, "memory_bytes") / 2**30 < LEAST_SHARD_GB - HALF_GB
         joined = every(lambda row, spec: is_linked(spec, row.count) and spec.number("link_bytes_per_s"))
         simple("", have | (them.count == 1) | joined | ~small, SHARDED, ("fewer, larger GPUs", {}))
-    sizes = np.array([row.offer.count if row.way in RENTS and row.offer else np.inf for row in them.rows])
-    whole = them.count <= sizes * [row.speed.replicas for row in them.rows]  # Each copy in one machine
-    if need.task == "infer" and whole.any():
+    if need.task:
+        whole = every(lambda row, spec: not is_spread(row))
         simple("", whole, SPREAD, ("a machine that holds them", {}))
     if have.any():
         # Nobody replaces a card by one that does no more, if it does the work at all.

@@ -95,9 +95,12 @@ IN_SHELLS = "a shell takes $800 for a variable: write '... $800' in single quote
 MOST_YEARS, HOURS_PER_YEAR = 30, 365.25 * 24
 # A token later than this is slower than people read, where nothing else was asked for.
 USUAL_TPOT_S = 0.050
-USUAL_NOTE = "each token within 50 ms"
+IN_PACE = "each token within 50 ms"
+USUAL_NOTE = f"by default {IN_PACE} (--latency)"
 ONE_READER, ALL_HELD = "for one person at a time", "for as many at once as each holds, whose speeds add up"
 HOURS_STATED = "{:.3g} h of use a week"
+# Of cards that are not to share a model, whatever else is loosened.
+ONE_LANE = "A link of one lane (x1, 1 GB/s or 2) is too slow to split a model or its training over "
 REPLACED = "what you have is replaced"
 # Kinds of purchases where used cards are asked for: of most, only a price of used and new ones is known.
 ANY_USED = ("used", "street")
@@ -493,8 +496,8 @@ def settled(need: Need) -> Need:
     if need.either and need.budget_usd is not None and need.goal == "speed":
         need = replace(need, goal="cost")  # A budget bounds what is bought: rent has no use for all of it
     once = need.items is not None and (need.period_s is None or need.batched)
-    if USUAL_NOTE in need.notes and once and not need.concurrent:
-        # Nobody reads along while a batch is made.
+    if USUAL_NOTE in need.notes and ((once and not need.concurrent) or need.rate):
+        # Nobody reads along while a batch is made, and who states a speed knows what is enough.
         notes = tuple(note for note in need.notes if note != USUAL_NOTE)
         need = replace(need, latency_s=None, notes=notes)
     said += [f"batches of {need.batch}"] if need.batch else []

@@ -315,9 +315,10 @@ def _speed(found: Recommendation) -> str:
     people = max(1, need.concurrent)
     speed = first.throughput.times(1 / people)
     low, high, item = brief(speed.low), brief(speed.high), f"{found.item}s/s"
-    each = f" for each of {people} people" if people > 1 else " for one answer at a time" * bool(need.task)
+    alone = " for one answer at a time" * (need.task == "infer")
+    each = f" for each of {people} people" if people > 1 else alone
     rate = f"about {rate_of(speed.value, found.item)} ({low} to {high}){each}{weights_of(need, first)}"
-    does = f"{phrases.counted(first.gpu_id, first.count)} does {rate}"
+    does = f"{phrases.counted(first.gpu_id, first.count)} {'do' if first.count > 1 else 'does'} {rate}"
     if not need.rate:
         return f"{begun(does)}."
     sure = "Yes" if speed.low >= need.rate else "No" if speed.high < need.rate else ""

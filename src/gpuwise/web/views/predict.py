@@ -195,7 +195,8 @@ def fit(facts: Facts, asked: Asked) -> View:
             model=model, gpus=asked.gpus(usual=USUAL_GPUS), tasks=tasks, weights=formats, cache=cache,
             contexts=contexts, batches=(batch or 1,), counts=(int(gpus),),
         )  # fmt: skip
-        rows = fit_model(request).value
+        # What holds the model answers the question: the others come behind.
+        rows = tuple(sorted(fit_model(request).value, key=lambda row: not row.tokens_per_s))
     except GpuwiseError as error:
         problem = error
     table = report.fit_table(rows) if rows else Table(columns=("GPU",), rows=())
