@@ -6,6 +6,8 @@ import csv
 from dataclasses import replace
 from datetime import date
 
+import pytest
+
 from gpuwise.judge.choose.decide import recommend
 from gpuwise.model.gpu import Offer, Source
 from gpuwise.model.judgement import Assumptions, Chance, Need, Recommendation
@@ -147,3 +149,20 @@ def test_an_answer_stands_in_lines_of_whole_sentences() -> None:
     assert " ".join(lines) == answer
     assert len(lines) > 1
     assert all(line.endswith(".") and len(line.split()) <= 60 for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("unread", "note", "said"),
+    [
+        ("30 frames per second", "30 frames a second in all", False),
+        ("how many share it (30 people)", "one machine that 30 people share", False),
+        ("60 frames per second", "30 frames a second in all", True),
+        ("30 cameras", "30 frames a second in all", True),
+        ("bangalore", "at home", True),
+        ("8", "of 8 people 4 at once", True),
+    ],
+)
+def test_what_was_taken_is_not_said_to_be_left_out(unread: str, note: str, said: bool) -> None:
+    found = made()
+    found = replace(found, need=replace(found.need, ignored=(unread,), notes=(note,)))
+    assert any(line.startswith("Not taken into account") for line in choice.said(found)) is said

@@ -127,7 +127,8 @@ def said(found: Recommendation) -> tuple[str, ...]:
     """The answer in plain sentences: the pick, why, the runner-up, and what would change it."""
     if not found.answer:  # a recommendation of an earlier version
         return ()
-    first, unsaid = found.options[0], [word for word in found.need.ignored if word not in found.answer]
+    first, taken = found.options[0], taken_as_asked(found.need, found.item)
+    unsaid = [word for word in found.need.ignored if word not in found.answer and not _is_in(word, taken)]
     return (
         *_lines(found.answer),
         *([f"Not taken into account: {', '.join(unsaid)}"] if unsaid else []),
@@ -140,9 +141,17 @@ def said(found: Recommendation) -> tuple[str, ...]:
             for text in found.advice
             if any(word in text for word in ADVISED) and text.partition(": ")[2][:_SAME] not in found.answer
         ),
-        *filter(None, [taken_as_asked(found.need, found.item)]),
+        *filter(None, [taken]),
         *old_prices(_days(found, found.prices_on), _days(found, first.seen_on) if first.price_usd else 0),
     )
+
+
+def _is_in(unread: str, taken: str) -> bool:
+    """Whether all that an unread phrase says stands in one part of what was taken: "30 frames per second" in
+    "30 frames a second in all"."""
+    words = set(re.findall(r"\d[\d.,]*\d|\d|[^\W\d_]{5,}", unread.casefold()))
+    parts = (re.findall(r"\d[\d.,]*\d|\d|[^\W\d_]{5,}", part.casefold()) for part in taken.split("; "))
+    return any(word.isalpha() for word in words) and any(words <= set(part) for part in parts)
 
 
 def _lines(answer: str) -> list[str]:
