@@ -124,5 +124,5 @@ def test_the_guide_s_commands_can_be_planned() -> None:
         gpuwise, verb, *words = shlex.split(text)
         assert (gpuwise, verb) == ("gpuwise", "bench")
         options = bench.command.make_context(verb, words).params
-        plan = schedule(bench._asked(options))
+        plan = schedule(bench.asked(options))
         assert {c.framework for c in plan if c.mode != "limit"} == {options["framework"]}

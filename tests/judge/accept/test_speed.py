@@ -73,7 +73,7 @@ def test_a_hot_neighbour_is_named_and_passes(card: Make) -> None:
     cards = [card(i, telemetry={"temperature_max_c": 76.0 if i == 2 else 61.0}) for i in range(4)]
     found = spread(cards, 0.05)
     assert [(r.code, r.severity == "invalid") for r in found["GPU 2"]] == [("hot", False)]
-    assert found["GPU 2"][0].detail == "76 °C, 15 above the median of the 4 cards"
+    assert found["GPU 2"][0].detail == "76 °C, 15 °C above the median of the 4 cards"
 
 
 def test_other_models_are_no_neighbours(card: Make) -> None:
