@@ -82,7 +82,7 @@ SERVER_SLOTS = 2
 FANLESS = "made for a server's fans"
 # A model is not shared out over smaller cards without a link of their own, unless they are named.
 LEAST_SHARD_GB = 12
-SPREAD = "no machine of so many is offered to rent, and several machines share none to split a model over"
+SPREAD = "no machine of so many is offered to rent, and several share no link to split a model over"
 SHARDED = f"cards of less than {LEAST_SHARD_GB} GB without a link are too small to share a model"
 # Periods that people have words for, in seconds.
 PERIODS = {3600.0: "hour", 86400.0: "day", 604800.0: "week", 2629800.0: "month", 31557600.0: "year"}
