@@ -286,15 +286,16 @@ class _Walk:
             names, ids = (" / ".join(one.text for one in two), [i for one in two for i in one.gpu_ids])
             self.recent = Subject(names, (*ids,), several=True, sure=False, two=two)
         self.order = table.order or self.order
-        lists = [*table.lists()]
-        for line, text in lists:
+        lists = defaultdict[int, list[str]](list)
+        for line, text in table.lists():
+            lists[line].append(text)
             found += self.prose([Line(line, text, 1, 0)])
         yield from found
         # What a table of GPUs states besides is said to be left.
         read = {(one.line, one.stated) for one in found if isinstance(one, Claim)}
         cells = [cell for row in table.rows for cell in row] if read else []
         for cell in cells:
-            listed = any(line == cell.line and text.endswith(cell.text) for line, text in lists)
+            listed = any(text.endswith(cell.text) for text in lists.get(cell.line, ()))
             for token in scan(cell.text) if not listed and len(cell.text) <= grid.LONGEST else ():
                 if token.dimension in prose.WORTH_NOTING and (cell.line, token.text) not in read:
                     yield Left(cell.line, token.text)
