@@ -84,9 +84,9 @@ def errors_of(claim: Claim, chance: random.Random) -> Iterator[Error]:
             yield Error("bits", stated, stated.replace("B/s", "b/s"))
 
 
-def plain(number: str) -> float:
-    """A printed number; a comma before three digits parts thousands."""
-    return float(re.sub(r",(?=\d{3}(?!\d))", "", number).replace(",", "."))
+def plain(number: str) -> str:
+    """A printed number as Python reads it; a comma before three digits parts thousands."""
+    return re.sub(r",(?=\d{3}(?!\d))", "", number).replace(",", ".")
 
 
 def scaled(stated: str, factor: float) -> str:
@@ -94,8 +94,8 @@ def scaled(stated: str, factor: float) -> str:
     number = _NUMBER.search(stated)
     if number is None:
         return stated
-    decimals = len(re.sub(r",(?=\d{3}(?!\d))", "", number[0]).replace(",", ".").partition(".")[2])
-    value = plain(number[0]) * factor
+    decimals = len(plain(number[0]).partition(".")[2])
+    value = float(plain(number[0])) * factor
     # Half of an odd whole number has a decimal of its own.
     digits = max(decimals, 1) if value < 10 and value % 1 and not decimals else decimals
     made = f"{value:,.{digits}f}" if "," in number[0] else f"{value:.{digits}f}"
@@ -127,9 +127,10 @@ def is_wrong(claim: Claim, error: Error) -> bool:
         return not agree.agrees(replace(claim, values=(made,)))
     if before is None or after is None or error.way == "bits":
         return True
-    if not plain(before[0]):
+    old, new = float(plain(before[0])), float(plain(after[0]))
+    if not old:
         return False
-    value = first.value * plain(after[0]) / plain(before[0]) / claim.count
+    value = first.value * new / old / claim.count
     near = 0.0 if claim.field in {*COUNTS, *WHOLE} else NEAR
     return not any(abs(value - k) <= near * k for k in known)
 

@@ -101,7 +101,7 @@ def _chosen(
         _one_alone(choice),
         _too_small(market, choice.need),
         choice.answer,
-        next((f"{phrases.begun(a)}." for a in choice.advice if "is offered: counted" in a), ""),
+        next((f"{phrases.begun(a)}." for a in choice.advice if phrases.COUNTED in a), ""),
         _sent_out(market, choice),
         verdicts.split(choice) if need.users > 1 else "",
         rent,
@@ -171,10 +171,12 @@ def _fewer_at_once(market: _Market, choice: Recommendation, asked: int) -> str:
 
 
 def _sent_out(market: _Market, choice: Recommendation) -> str:
+    """What it costs to send data out, and what would cost less were that known of it."""
     need = choice.need
-    free = market.best_or_none(replace(need, egress_gb=0.0)) if need.egress_gb else None
-    other = free.options[0] if free else None
-    return verdicts.sent_out(need, choice.options[0], market.offers, other) if need.egress_gb else ""
+    if not need.egress_gb:
+        return ""
+    free = market.best_or_none(replace(need, egress_gb=0.0))
+    return verdicts.sent_out(need, choice.options[0], market.offers, free.options[0] if free else None)
 
 
 def _one_alone(choice: Recommendation) -> str:
@@ -1091,8 +1093,9 @@ def _with_shorter(market: _Market, choice: Recommendation) -> Recommendation:
         return choice
     only = need.only if len(need.only) <= FEW else ()
     other = market.best_or_none(replace(need, precision=Precision.INT4, fallback=None, only=only, notes=()))
-    same = other is None or other.options[0].key == choice.options[0].key
-    said = "" if same or not other else decide.allowing("--precision int4", other.options[0], None, need)
+    said = ""
+    if other is not None and other.options[0].key != choice.options[0].key:
+        said = decide.allowing("--precision int4", other.options[0], None, need)
     said += f": all of this is of {need.precision}, in which {len(large)} GPUs do not hold it" * bool(said)
     return replace(choice, changes=(*filter(None, [said]), *choice.changes))
 

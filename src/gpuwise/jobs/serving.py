@@ -129,11 +129,8 @@ def measure_endpoint(
                     else:
                         count = level.concurrency or 1
                         seen = await load.at_once(server, overhead, count, request.time_s, tell, part)
-                window = (
-                    Window(
-                        step_s=(seen.ended_s - seen.began_s,), started_s=seen.began_s, ended_s=seen.ended_s
-                    ),
-                )
+                began_s, ended_s = seen.began_s, seen.ended_s
+                window = (Window(step_s=(ended_s - began_s,), started_s=began_s, ended_s=ended_s),)
                 watched = [summarise(sampler.samples, window) for sampler in samplers]
                 measured = _measurement(request, server, level, seen, started_at)
                 measured = replace(measured, telemetry=combined(watched))

@@ -253,8 +253,7 @@ def _against_limits(m: Measurement, gpu: GpuSpec | None, limits: Limits) -> Meas
     if m.throughput is None:
         return m
     speed, flop = m.throughput.value / m.config.gpus, m.flop_per_item or 0.0
-    # Weights that alone are narrow are widened to 16 bits and multiplied in these.
-    formats = [p for p in (m.config.precision, m.config.precision.base) if p is not None]
+    formats = m.config.precision.products
     peak = next(filter(None, map(gpu.peak, formats)), None) if gpu is not None else None
     m = replace(m, mfu=flop * speed / peak.flop_per_s if peak and flop else None)
     if m.config.mode == "limit":

@@ -204,10 +204,9 @@ def _limits(request: Request, specs: Sequence[WorkloadSpec]) -> tuple[RunConfig,
     wanted = request.precisions or tuple(dict.fromkeys(measured)) or precisions(matmul, request)
     # The size that shows a collective's bandwidth; on a CPU and for a toy, its own smaller one.
     whole = shared.device == "cuda" and shared.size == "full"
-    # Weights that alone are narrow are multiplied in the 16 bits of everything else.
-    products = [p if p in matmul.precisions or p.base is None else Precision(p.base) for p in wanted]
+    limits = (next((p for p in Precision(each).products if p in matmul.precisions), None) for each in wanted)
     tests: list[tuple[str, Precision, int | None, int]] = [
-        ("matmul", precision, None, 1) for precision in products if precision in matmul.precisions
+        ("matmul", precision, None, 1) for precision in limits if precision is not None
     ]
     tests.append(("copy", Precision.FP32, None, 1))
     for spec in specs:

@@ -72,6 +72,11 @@ class Peak:
         """Its name among the facts: `peak:fp16:fp32:matrix:sparse`."""
         return f"peak:{self.format}:{self.accumulate}:{self.unit}{':sparse' if self.sparse else ''}"
 
+    @property
+    def is_twice_dense(self) -> bool:
+        """Whether a sparse rate is twice the dense one, as all are whose note does not say otherwise."""
+        return "not twice the dense" not in self.note
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:

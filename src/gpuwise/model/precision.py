@@ -92,6 +92,12 @@ class Precision(StrEnum):
         return made
 
     @property
+    def products(self) -> tuple[Precision, ...]:
+        """Formats in which products may run, the first that there is: its own, else the 16 bits to which
+        weights that alone are narrow are widened."""
+        return (self,) if self.base is None else (self, Precision(self.base))
+
+    @property
     def autocast(self) -> Half | None:
         """The format of torch's autocast for a network in 16 bits; None where products run otherwise."""
         return self.base if self.base == self.value else None

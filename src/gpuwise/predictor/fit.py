@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import exp, hypot, log, log2
+from math import log2
 from typing import Literal, NamedTuple, cast
 
 import numpy as np
@@ -192,17 +192,18 @@ def fit(plan: Plan, gpu: str, *, prompt: bool = True) -> Fit:
         below, above = SPREAD_NF4
     elif plan.task == "infer" and plan.model.experts and plan.weights not in GGUF and not found.stacked:
         below, above = SPREAD_MIXTURE
-    method, share, seen = "data sheet", 1.0, None
+    method, share, apart, seen = "data sheet", 1.0, 1.0, None
     # Public speeds of GPUs that work in turn are of one.
     if plan.task == "infer" and found.vendor != "NVIDIA" and (plan.gpus == 1 or not plan.in_turn):
         seen = reached(found, plan.weights, plan.batch)
     if seen is not None:
-        share, below, above, method = seen.share, seen.below, seen.above, "public speeds"
+        share, below, above, apart, method = *seen[:4], "public speeds"
     elif not known:
         (below, above), method = SPREAD_UNMEASURED, "data sheet, nothing alike measured"
         share = 1.0 if found.vendor == "NVIDIA" else UNMEASURED
     speed, first = speed * share, first / share if first else None
     interval = Interval(value=speed, low=speed / below, high=speed * above, level=0.8, method=method)
+    interval = interval.within(apart)
     odd = plan.task == "infer" and plan.weights.operand in ("fp8", "fp4") and widened(plan, found)
     answer = replace(answer, tokens_per_s=interval, first_token_s=first, widened=odd)
     return replace(answer, basis=seen.basis, source=seen.source) if seen else answer
@@ -214,6 +215,7 @@ class Reached(NamedTuple):
     share: float
     below: float
     above: float
+    apart: float  # A card without a row of its own is within this factor of those that have one
     basis: Basis
     source: str
 
@@ -233,10 +235,9 @@ def reached(found: Card, weights: Precision, batch: int) -> Reached | None:
     if row is None or stored not in row["formats"].split() or batch > int(row["batch"]):
         return None
     own = found.id in row["cards"].split()
-    more = 0.0 if own else log(float(row["others"]))  # Of a card without a row less is known
-    below, above = (exp(hypot(log(float(row[end])), more)) for end in ("below", "above"))
+    share, below, above, others = (float(row[name]) for name in ("share", "below", "above", "others"))
     basis: Basis = "calibrated" if own else "transferred"
-    return Reached(float(row["share"]), below, above, basis, f"{row['source']}, {row['date']}")
+    return Reached(share, below, above, 1.0 if own else others, basis, f"{row['source']}, {row['date']}")
 
 
 def plan_of(work: llm.Decoding, precision: Precision, batch: int, *, compiled: bool) -> Plan:

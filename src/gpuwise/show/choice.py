@@ -58,9 +58,10 @@ def table(
     need = found.need
     options = found.options if why or every else one_of_each(found)
     shown, words = options[:top], said(found)
-    if top is not None and not why:
-        while len(shown) > 1 and len(words) + len(shown) + len(_notes(found, shown, why=why)) > _MOST_LINES:
-            shown = shown[:-1]
+    notes = _notes(found, shown, why=why)
+    while not (top is None or why) and len(shown) > 1 and len((*words, *shown, *notes)) > _MOST_LINES:
+        shown = shown[:-1]
+        notes = _notes(found, shown, why=why)
     # Costs are of so many items that the first option costs at least a cent.
     least = found.options[0].cost_per_item_usd
     first = least.value if least else _ENOUGH_USD / 1e6
@@ -109,7 +110,7 @@ def table(
         title=f"{question(need)}, prices of {found.prices_on or found.made_on}",
         before=(*changed, *words),
         numeric=frozenset(rows[0]) - {"GPUs", "from", "known by"},
-        notes=tuple(_notes(found, shown, why=why)),
+        notes=tuple(notes),
         dim=frozenset(place for place, option in enumerate(shown) if _is_old(found, option)),
         spare=frozenset({"price", "known by"}),
     )
@@ -118,9 +119,7 @@ def table(
 
 
 # Of advice, what is said without --why.
-ADVISED = (
-    "left out: ", "to buy ", "rent costs no less: ", "electricity: ", "no units for ",
-)  # fmt: skip
+ADVISED = ("left out: ", "to buy ", "rent costs no less: ", "electricity: ", "no units for ")
 
 
 def said(found: Recommendation) -> tuple[str, ...]:

@@ -182,7 +182,7 @@ def derive(spec: GpuSpec) -> Iterator[Derived]:
                 yield beside(field, f"{counted} x {name}", product, *inputs)
     for peak in spec.peaks:
         dense = peak.field.removesuffix(":sparse")
-        if peak.sparse and dense in peaks and "not twice the dense" not in peak.note:
+        if peak.sparse and dense in peaks and peak.is_twice_dense:
             yield beside(peak.field, f"2 x {dense}", 2 * peaks[dense], (dense, peaks[dense]))
     single, double = (peaks.get(f"peak:{name}:{name}:vector") for name in ("fp32", "fp64"))
     for part in _DOUBLE if single and double else ():

@@ -250,8 +250,8 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
         # Below "PCIe host I/O" also "Gen5 128 GB/s".
         cell = f"PCIe {stated}"
     if label.first == "chip" or label.text.lower() == "gpu":
-        # GV100, which a product is called, too, and Hawaii, which elsewhere is no chip; this one may go by
-        # another name.
+        # "GV100" is also a product, and "Hawaii" a chip only below this label; a chip known by a word may
+        # have a code name besides, so it accuses nobody.
         coded = next((name for name in _named_chips() if name.lower() == stated.lower()), None)
         if chip := CHIP.fullmatch(cell):
             yield Reading(field="chip", values=(chip_of(chip[0]),), token=whole)
@@ -288,8 +288,8 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
             # Names belong under their label: HBM3 under "Memory", Hopper under "Architecture".
             # "4th Gen Tensor Cores" says itself what it is.
             whole_name = token.field.endswith("core_generation") and "ores" in cell[token.end :]
-            # So does a cell that is nothing but a name, below a label that nobody knows: "Lineage | Ampere".
-            # A date may be of anything.
+            # So does a cell that is only a known name, under an unknown label: "Lineage | Ampere". A date
+            # there may be of anything.
             alone = label.first is None and label.text and token.text == stated and token.field != "launch"
             if alone or (
                 label.first and (whole_name or label.first in (token.field, *_UNDER.get(token.field, ())))

@@ -77,7 +77,7 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     """Every claim of a document, and every value that found no GPU or field."""
     blocks = _renamed(blocks)
     texts = [text for block in blocks for text in texts_of(block)]
-    # What goes on in the next line of a paragraph, "... TFLOPS with" / "sparsity", is no footnote.
+    # A paragraph that wraps, "... TFLOPS with" / "sparsity", has no footnote in its second line.
     broken = {
         b.text for a, b in pairwise(blocks) if isinstance(a, Line) and isinstance(b, Line)
         and _wraps(a, b, WRAPPED)

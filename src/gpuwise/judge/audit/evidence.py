@@ -46,7 +46,6 @@ _OF_CHIP = frozenset(
 )
 # A street price, say: too rough to judge by.
 _APPROXIMATE = re.compile(r"approximate\b")
-_NOT_TWICE = "not twice the dense"
 _DIFFER = re.compile(r"other sources differ: (.*)")
 # Chips of which the same card is made, too.
 _CHIPS = re.compile(r"\b[A-Z]{2}\d{3}\b")
@@ -282,7 +281,7 @@ def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:
     # CDNA 4 does FP4 in dense matrices alone.
     if not exact and architecture.startswith(_SPARSE_SINCE) and (form, architecture) != ("fp4", "CDNA 4"):
         # Of Blackwell Ultra another sparse rate is stated: 18 PFLOPS of FP4 beside 14.
-        other = {p.field for p in mine if p.sparse and _NOT_TWICE in p.note}
+        other = {p.field for p in mine if p.sparse and not p.is_twice_dense}
         doubled = [peak for peak in dense if f"{peak.field}:sparse" not in other]
         yield from (one(peak, 2 * peak.flop_per_s, "sparse") for peak in doubled)
     # Databases compute them by ratios that vendors do not state: only where a text speaks of vectors.

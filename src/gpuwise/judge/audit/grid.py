@@ -340,10 +340,10 @@ class Grid:
         heads_named = [name_of(cell.text) is not None for cell in self.rows[0]] if self.rows else []
         headed = heads_named in ([True, False, True], [True, False, False], [False, False, True])
         if (headed or len(self.scope.pair) == 2) and all(len(row) == 3 for row in self.rows):
-            told = (
+            stating = (
                 [any(t.kind in ("value", "name") for t in scan(c.text)) for c in row] for row in self.rows
             )
-            if 2 * sum(cells == [True, False, True] for cells in told) > len(self.rows):
+            if 2 * sum(cells == [True, False, True] for cells in stating) > len(self.rows):
                 # "8 GB | Memory | 12 GB": the labels stand between the values of two GPUs.
                 self.rows = tuple((label, a, b) for a, label, b in self.rows)
         # Below "GPU" and along the top "4090" is a card.
@@ -713,7 +713,7 @@ class Grid:
             first = texts[0] if texts and 0 not in columns else next((t for t in texts if t.strip()), "")
             # A row of one text, alone or in every cell, is the title of those below.
             if sum(bool(text.strip()) for text in texts) == 1 or len(set(texts)) == 1 < len(row):
-                # A line that states a value is a row whose cells cannot be told apart.
+                # A line that states a value is no title, but a row that lost its cell borders.
                 section = first if all(t.kind != "value" for t in scan(first)) else ""
                 continue
             # "Memory | Bus | 384": the last of several labels says what it is, alone or with the first.
@@ -855,7 +855,7 @@ class Grid:
                     marked = (top.sparse is not None or top.vector) and not top.fields
                     label = label_of(f"{row[0].text} {top.text}" if marked else row[0].text)
                     bare = label.unit is None and not counted and re.fullmatch(r"\d{1,3}", cell.text.strip())
-                    # Where a second cell states the field, too, nobody says which of the two is the GPU's.
+                    # Where a second cell states the field, too, either may be the GPU's.
                     twice = not marked and any(any(readings(label, other.text)) for other in row[2:])
                     sure = owner.sure and not bare and len(row) < 4 and column == 1 and not twice
                     yield from self.placed(cell, label, replace(owner, sure=sure), number, column)

@@ -588,7 +588,8 @@ def _is_option(claim: Claim) -> bool:
             most = OVERCLOCKED if consumer else 1 + EDITIONS
             if low and high and (consumer or spec.vendor != "NVIDIA"):
                 least = high if spec.vendor == "NVIDIA" else low
-                # What is called the base clock is no game clock; but of RDNA 3 databases alone state one.
+                # A figure called the base clock is not excused as a game clock. For RDNA 3, AMD publishes no
+                # base clock, only databases do, so there it may be one.
                 based = claim.field == "base_hz" and not str(spec.architecture).startswith("RDNA 3")
                 top = low if based and least == low else high
                 return all(least <= value <= most * top for value in numbers_of(claim.values))

@@ -141,14 +141,14 @@ def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
 
 
 def _without_questions(lines: Sequence[Line]) -> Sequence[Line]:
-    """The lines without the marks of a question, and what is shown to who asks, between labels and their
-    values; where few labels have one it is a cell without a value."""
+    """The lines without question marks between labels and their values, and without the help texts behind
+    them; where few labels have such a mark it is a cell without a value."""
     behind = [line.text for before, line in pairwise(lines) if kind(before.text) == "F"]
     marks = 2 * behind.count("?") >= len(behind)
-    told = {n for n, (a, b) in enumerate(pairwise(lines)) if a.text == "?" and len(b.text) > SHORT}
+    helps = {n for n, (a, b) in enumerate(pairwise(lines)) if a.text == "?" and len(b.text) > SHORT}
     return [
         line for n, line in enumerate(lines)
-        if n - 1 not in told and n not in told and not (marks and line.text == "?")
+        if n - 1 not in helps and n not in helps and not (marks and line.text == "?")
     ]  # fmt: skip
 
 

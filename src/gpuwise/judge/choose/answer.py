@@ -25,7 +25,6 @@ from gpuwise.judge.choose.need import (
 )
 from gpuwise.judge.choose.owning import both_ways
 from gpuwise.judge.choose.phrases import begun, dated, machine_of, obtained, often, short_name, what_it_does
-from gpuwise.judge.choose.rules import USUAL
 from gpuwise.judge.choose.speeds import (
     AT_ONCE,
     BY,
@@ -72,7 +71,7 @@ def limits(need: Need) -> Iterator[str]:
         others = " and ".join(name for name in names if name != "cholesky")
         ordinary = f", by ordinary cores in {others}" * bool(others)
         yield f"FP64 by matrix units in cholesky, where a GPU has them{ordinary}"
-    fed = max(USUAL.slot_w, need.supply_w - fit.LEAST_HOST_W) if need.supply_w else None  # Said with it
+    fed = fit.left_w(need.supply_w) if need.supply_w else None  # Said with it
     bill, together = need.bill, ", or of used and new ones together where no other is known"
     of_bill = f" for {brief(bill.items)}" if bill and bill.items else " a month"
     for value, words in (
@@ -262,8 +261,8 @@ def _unpriced(found: Recommendation) -> str:
     last = first.last_usd
     seen = "price unknown"
     if last:
-        seen = f"last seen at about {phrases.sum_of(need, last * first.count)} in {first.seen_on[:7]}"
-        seen = seen.replace(" in ", f", {usd(last)} each, in ") if first.count > 1 else seen
+        each = f", {usd(last)} each," * (first.count > 1)
+        seen = f"last seen at about {phrases.sum_of(need, last * first.count)}{each} in {first.seen_on[:7]}"
         whole = phrases.last_outlay(need, first)
         seen += f" at {first.provider}" * bool(first.provider) + phrases.sold_as(first)
         seen += f", {usd(whole)} with a machine" * (whole > last * first.count)
@@ -407,7 +406,7 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
         )  # fmt: skip
         most = most or "; what costs less may miss it" * sure
         said.append(f"done in {seconds(first.time_s.value)} of the {seconds(need.deadline_s)} allowed{most}")
-    apart = any("is offered: counted" in said for said in found.advice)
+    apart = any(phrases.COUNTED in advised for advised in found.advice)
     if need.mode == "train" and first.count > 1 and not apart:
         # How several of them talk to each other decides what they are worth together.
         link = f"they talk over {link_of(catalog.get(first.gpu_id), first.count)}"

@@ -21,7 +21,7 @@ from gpuwise.judge.choose import amounts, rules
 from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.asked_work import FP64, Worked
 from gpuwise.judge.choose.candidates import FEW, least_host_usd
-from gpuwise.judge.choose.fit import LEAST_HOST_W, fed_w, made_for_fp64
+from gpuwise.judge.choose.fit import fed_w, left_w, made_for_fp64
 from gpuwise.judge.choose.need import ALIASES, DIFFUSION, Purpose, is_model, presets
 from gpuwise.judge.choose.rules import RULES, USUAL, P, compiled, finditer, fullmatch, match, search, sub
 from gpuwise.judge.choose.wording import amount_of, number_of, sellers, span_seconds
@@ -619,7 +619,7 @@ class _Reader(Worked):
             at_wall = search(r"outlet|socket|circuit|breaker|wall", close)
             if ((supplied and not of_cards) or there) and not at_wall:
                 limit, supply = "power_w", value
-                value = max(USUAL.slot_w, value - LEAST_HOST_W)
+                value = left_w(supply)
                 fields.setdefault("supply_w", supply)
                 fed = f"{max(USUAL.slot_w, fed_w(supply)):.0f} W of cards, with their short peaks"
                 more = f"; cards of up to {value:g} W are limited to that"

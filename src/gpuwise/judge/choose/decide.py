@@ -407,8 +407,8 @@ def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterato
         how = copies if need.items is None and (need.concurrent > 1 or row.speed.replicas > 1) else how
         if row.offer and row.offer.per_hour and row.count > row.offer.count:
             each = "one" if row.offer.count == 1 else f"{row.offer.count:g}"
-            all_of_it = f"counted as {row.count / row.offer.count:g} of {each}, {how}"
-            yield f"no machine of {counted(row.gpu, row.count)} is offered: {all_of_it}"
+            all_of_it = f"{row.count / row.offer.count:g} of {each}, {how}"
+            yield f"no machine of {counted(row.gpu, row.count)} {phrases.COUNTED} {all_of_it}"
     kept = {(them.rows[place].gpu, them.rows[place].count) for place in places if them.rows[place].price > 0}
     for row in them.rows if need.task else ():
         if priced.is_spread(row) and (row.gpu, row.count) in set(need.sets) - kept:

@@ -44,6 +44,7 @@ from gpuwise.judge.choose.need import (
     need_for,
     presets,
 )
+from gpuwise.judge.choose.rules import USUAL
 from gpuwise.judge.choose.speeds import OLDEST, Forecast
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
 from gpuwise.model.judgement import Need, Option, Recommendation
@@ -261,6 +262,12 @@ def cap_w(need: Need) -> float:
 def fed_w(supply: float) -> float:
     """Watts of cards that a supply feeds beside the rest of their machine, with their short peaks."""
     return supply / SUPPLY - HOST_PEAK_W
+
+
+def left_w(supply: float) -> float:
+    """Watts that a supply leaves for cards, which are limited to it where their peaks take more; what a slot
+    gives, at least."""
+    return float(max(USUAL.slot_w, supply - LEAST_HOST_W))
 
 
 def limited(need: Need, speed: Record) -> Record:

@@ -22,6 +22,8 @@ WORTH_A_WORD = 0.8
 SLOW = 0.1
 # Smaller changes of a price or speed are rounding.
 WORTH_SAYING = 0.01
+# Of a number of GPUs that no machine has: what it is made of stands behind.
+COUNTED = "is offered: counted as"
 MONTH_S = 2629800.0
 ALL_WEEK = 168.0
 
