@@ -277,7 +277,6 @@ EXCEPTIONS: tuple[tuple[Callable[[Row], bool], float, float], ...] = (
     (lambda row: row.compiled and row.precision == "tf32" and row.name in WITH_HEAD, 0.05, 0.1),
     (lambda row: row.compiled and row.mode == "infer" and row.name == "vit-b16", -0.14, -0.08),
     (lambda row: row.name == "qwen3-30b-a3b-qlora-checkpointed", -0.14, -0.11),
-    (lambda row: (row.name, row.precision) == ("llama-3.1-8b-prefill-32k", "int4"), -0.5, -0.48),
     (lambda row: row.name == "llama-3.1-8b-prefill-1k", -0.06, -0.05),
 )
 """What is further off than 4 %, and between which errors. Workspaces of convolutions are not seen: training
@@ -287,8 +286,8 @@ computes again what it does not keep (separate attention kernels of BERT, the U-
 gradient of a head is summed over chunks in 32 bits: replayed, all chunks' products are there until they are
 summed at once. Compiled inference took 0.08 GB more than is replayed for ViT, where the compiler casts all
 weights before it multiplies: their 16-bit copies (0.17 GB) are there at once. QLoRA of 128 experts took 3 GB
-more than is replayed, for what is not known. Compiled prompts were measured before the cache was written by
-rows: copies of values were put off to the end, and the projections of all layers (13 GB in int4) kept."""
+more than is replayed, for what is not known. The prompts of 256 were measured before the cache was written by
+rows: copies of values were put off to the end, and more than one layer's projections were there."""
 BRANCHED = ("googlenet", "inception-v3")
 WITH_HEAD = ("llm-124m", "llm-1b")
 

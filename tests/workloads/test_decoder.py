@@ -61,7 +61,7 @@ def test_cached_decoding_equals_full_passes(tied: bool) -> None:
 @torch.no_grad()
 def test_a_prompt_writes_the_cache_by_rows() -> None:
     # Copies of the whole cache a compiler puts off to the end, and keeps what they copy: 13 GB of an 8 B in
-    # int4 at 32,768 tokens, on an H200 (`results/h200/llama-8b-decode-32k-int4.json`, before this).
+    # int4 at 32,768 tokens, on an H200 (`results/experiments/prompt-32k-int4-kept.json`, before this).
     model, tokens = lively(), prompts()
     with torch.profiler.profile() as seen:
         model.prefill(tokens, Cache(SHAPE, 3, TOKENS, model.table))
