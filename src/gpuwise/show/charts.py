@@ -144,7 +144,6 @@ class Bands:
 
     parts: tuple[Part, ...]
     title: str
-    labelled: bool = True  # The axis has numbers
 
     @property
     def hues(self) -> dict[str, str]:
@@ -462,9 +461,8 @@ def _rows(rows: Rows) -> tuple[str, Chart, list[Chart]]:
 
 def _bands(bands: Bands) -> tuple[str, Chart, list[Chart]]:
     """The same of bands: the label of each row, and its parts."""
-    axis = _axis(bands.axis) | ({} if bands.labelled else {"axis": {"labels": False}})
     places = {label: n for n, label in enumerate(dict.fromkeys(part.label for part in bands.parts))}
-    return "bands", axis, [{"n": n, "label": label} for label, n in places.items()] + [
+    return "bands", _axis(bands.axis), [{"n": n, "label": label} for label, n in places.items()] + [
         {"n": places[p.label], "begin": _drawn(p.begin), "end": _drawn(p.end), "colour": p.colour,
          **({"shown": p.shown} if p.shown else {}), **({"height": p.height} if p.height != 1 else {})}
         for p in bands.parts

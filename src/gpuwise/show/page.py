@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Any
@@ -131,9 +131,29 @@ def drawings(page: Page) -> dict[str, tuple[Drawing, str]]:
 def markdown_page(page: Page, images: str = "") -> str:
     """The page as GitHub-flavoured Markdown; each chart by its table, below the image `{images}NAME.svg`
     where they are kept."""
-    name = partial(next, iter(drawings(page)))
-    text = _template("page.txt").render(page=page, images=images, name=name, markdown=markdown)
-    return visible(re.sub(r"\n{3,}", "\n\n", text).strip() + "\n")
+    names = iter(drawings(page))
+    heads = [f"**{h.what}: {h.value}** ({h.interval or 'no interval'}), {h.means}" for h in page.headlines]
+    blocks = [f"# {page.title}", page.subtitle, _items(heads), page.health, _items(page.summary)]
+    for section in page.sections:
+        blocks += [f"## {section.title}", *section.text, _items(section.points)]
+        for figure in section.figures:
+            shown = [f"![{figure.caption}]({images}{next(names)}.svg)" for _ in figure.charts]
+            blocks += [*(shown if images else ()), figure.caption, markdown(figure.table)]
+        blocks += [markdown(table) for table in (*section.tables, *section.folded)]
+        blocks += [f"```sh\n{section.code}\n```"] if section.code else []
+    if page.sources:
+        lines = []
+        for number, source in enumerate(page.sources, 1):
+            read = f"read on {source.read_on}" if source.read_on else ""
+            licence = f"licence: {source.licence}" if source.licence else ""
+            parts = (f"{number}. {source.title} ({source.kind})", read, licence, source.url or "")
+            lines.append(", ".join(part for part in parts if part))
+        blocks += ["## Sources", "\n".join(lines)]
+    return visible("\n\n".join(block.strip() for block in blocks if block.strip()) + "\n")
+
+
+def _items(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def document(page: Page) -> dict[str, Any]:
@@ -175,13 +195,13 @@ def _table(table: Table) -> dict[str, Any]:
 
 def said(template: str, block: str, **facts: Any) -> tuple[str, ...]:
     """The paragraphs of a block of `templates/NAME.txt`: sentences are data, their figures come from here."""
-    found = _template(f"{template}.txt")
+    found = _sentences(f"{template}.txt")
     text = "".join(found.blocks[block](found.new_context(facts)))
     return tuple(" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if part.strip())
 
 
 @cache
-def _template(name: str) -> Any:
+def _sentences(name: str) -> Any:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     return Environment(

@@ -74,12 +74,8 @@ def published_table(rows: Sequence[Record], top: int = 0) -> Table:
         ordered = list(fastest.values())[:top]
         more = (f"The fastest of each GPU; {len(rows) - len(ordered)} more rows with --top 0.",)
     sources = {row.source.id: row.source for row in ordered if row.source}
-    lines = [
-        "; ".join(
-            filter(None, (f"{name}: {source.title}", source.licence or "no licence stated", source.url))
-        )
-        for name, source in sorted(sources.items())
-    ]
+    cited = ((name, s.title, s.licence or "no licence stated", s.url) for name, s in sorted(sources.items()))
+    lines = ["; ".join(filter(None, (f"{name}: {title}", *more))) for name, title, *more in cited]
     issues = _issue_lines([issue for row in ordered for issue in row.issues if issue != UNSURE], own=False)
     untold = (UNTOLD,) if any("?" in row.precision for row in ordered) else ()
     notes = (*more, *untold, *issues, *lines)
