@@ -22,12 +22,9 @@ The public names, loaded on first use. A job takes a request and returns an Answ
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gpuwise.errors import guess
+from gpuwise.errors import on_first_use
 
 __version__ = "0.2.0"
 
@@ -56,7 +53,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "errors": ("GpuwiseError", "InputError", "MachineError", "NoDataError", "RunError"),
-    "facts.catalog": ("all_gpus", "find_gpu"),
+    "facts.catalog": ("all_gpus", "find as find_gpu"),
     "jobs.accepting": ("AcceptRequest", "accept"),
     "jobs.auditing": ("AuditRequest", "audit"),
     "jobs.choosing": ("choose",),
@@ -73,10 +70,8 @@ _MODULES = {
     "model.question": ("Question", "WorkloadSpec"),
     "model.result": ("Interval", "Issue", "Measurement", "Record", "Result"),
     "show.table": ("Answer",),
-    "store": ("find_result", "load", "save"),
+    "store": ("find as find_result", "load", "save"),
 }
-# What its module calls otherwise.
-_THERE = {"find_gpu": "find", "find_result": "find"}
 
 __all__ = [
     "AcceptRequest", "Answer", "AuditRequest", "BenchRequest", "CompareRequest", "GpuSpec", "GpuwiseError",
@@ -90,23 +85,6 @@ __all__ = [
 def __dir__() -> list[str]:
     """For Tab in a notebook, before anything is loaded."""
     return [*__all__, "__version__"]
-
-
-def on_first_use(package: str, modules: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
-    """`__getattr__` of a package of which a module is loaded when one of its names is first used; `modules`
-    has the names of each."""
-
-    def load(name: str) -> Any:
-        for module, names in modules.items():
-            if name in names:
-                there = _THERE.get(name, name) if package == __name__ else name
-                found = getattr(import_module(f"{package}.{module}"), there)
-                setattr(sys.modules[package], name, found)  # asked once: some are wanted in inner loops
-                return found
-        near = [known for names in modules.values() for known in names if name in known.split("_")]
-        raise AttributeError(f"module {package!r} has no attribute {name!r}{guess(near)}")
-
-    return load
 
 
 __getattr__ = on_first_use(__name__, _MODULES)

@@ -14,7 +14,8 @@ Ctrl-C exits with 130, as shells expect.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
@@ -58,6 +59,24 @@ def optional(module: str, what: str, extra: str) -> Any:
     except ImportError as missing:
         problem = f"{what}, which is not installed"
         raise MachineError(problem, hint=f'pip install "gpuwise[{extra}]"') from missing
+
+
+def on_first_use(package: str, modules: Mapping[str, Sequence[str]]) -> Callable[[str], Any]:
+    """`__getattr__` of a package of which a module is loaded when one of its names is first used; `modules`
+    has the names of each, `find as find_gpu` of what the package calls otherwise."""
+    names = ((module, *name.partition(" as ")) for module, names in modules.items() for name in names)
+    homes = {here or there: (module, there) for module, there, _, here in names}
+
+    def load(name: str) -> Any:
+        if name not in homes:
+            near = [known for known in homes if name in known.split("_")]
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{guess(near)}")
+        module, there = homes[name]
+        found = getattr(import_module(f"{package}.{module}"), there)
+        setattr(sys.modules[package], name, found)  # asked once: some are wanted in inner loops
+        return found
+
+    return load
 
 
 class GateFailed(GpuwiseError):

@@ -54,6 +54,7 @@ def test_a_port_that_is_taken_is_said(gpuwise: Callable[..., Ran]) -> None:
 
 def test_the_address_is_told_as_json(gpuwise: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
+    monkeypatch.setattr("gpuwise.web.server.warm", lambda facts: None)
     monkeypatch.setattr(
         "uvicorn.Server.run", lambda self, sockets: seen.extend(s.getsockname() for s in sockets)
     )

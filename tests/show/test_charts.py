@@ -34,6 +34,7 @@ MARKS = (
     Mark(label="128", value=12.0, low=12.0, high=12.0, group=A, colour="fp16", shown="12"),
     Mark(label="64", value=300.0, low=290.0, high=320.0, group=B, colour="bf16", shown="300"),
 )
+POINTS = [Point(x=64, y=10.0, low=9.0, high=11.0), Point(x=128, y=12.0, low=12.0, high=12.0)]
 PARTS = (
     Part(label="resnet50 train", begin=0, end=4, colour="full clock"),
     Part(label="resnet50 train", begin=4, end=6, colour="held down", height=0.5),
@@ -44,12 +45,11 @@ EVERY: dict[str, Drawing] = {
     "throughput": Rows(marks=MARKS, title="precision"),
     "ratios": Rows(marks=MARKS, ratio=True, title="b over a"),
     "timeline": Bands(parts=PARTS, title="seconds"),
-    "batches": charts.curves({"bf16": MARKS[:2]}, y="images per second"),
-    "scaling": charts.curves({"measured": MARKS[:2]}, y="times one GPU", over="GPUs", ideal=True),
+    "batches": charts.curves({"bf16": POINTS}, y="images per second"),
+    "scaling": charts.curves({"measured": POINTS}, y="times one GPU", over="GPUs", ideal=True),
     "roofline": charts.roofline([("resnet50 train", "bf16", 78.0, 1.8e14)], ROOFS),
     "tradeoff": charts.tradeoff([("a", 1.0, 4.0, True), ("b", 2.0, 3.0, False)], x="rent", y="speed"),
-    "months": charts.over_time([replace(MARKS[0], label="2026-01"), replace(MARKS[1], label="2026-11")],
-                                 title="USD"),
+    "months": charts.over_time({"bf16": [("2026-01", 10.0)], "fp16": [("2026-11", 12.0)]}, title="USD"),
 }  # fmt: skip
 
 
@@ -257,13 +257,9 @@ def test_each_colour_means_one_thing() -> None:
 
 
 def test_a_time_axis_has_a_label_for_some_of_its_days_and_holds_its_values() -> None:
-    times = [
-        replace(MARKS[0], value=1 - n / 100, label=f"2026-11-{n + 1:02}T00:00:00+00:00") for n in range(20)
-    ]
-    plot = charts.over_time(times, title="over the first", near=True)
+    times = [(f"2026-11-{n + 1:02}T00:00:00+00:00", 1 - n / 100) for n in range(20)]
+    plot = charts.over_time({"bf16": times}, title="over the first", near=True)
     assert (len(plot.x.marks), plot.x.dates, plot.x.marks[1] - plot.x.marks[0]) == (7, "%Y-%m-%d", 3.0)
     assert plot.y.ends[0] == pytest.approx(0.81 / 1.02)
-    months = charts.over_time(
-        [replace(MARKS[0], label="2026-01"), replace(MARKS[0], label="2026-11")], title=""
-    )
+    months = charts.over_time({"bf16": [("2026-01", 10.0), ("2026-11", 10.0)]}, title="")
     assert (months.x.dates, months.x.marks[1] - months.x.marks[0], months.y.ends[0]) == ("%Y-%m", 304.0, 0.0)

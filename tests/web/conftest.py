@@ -22,6 +22,14 @@ from gpuwise.web.server import create
 H200 = Path(__file__).parents[2] / "results" / "h200"
 RESULT = H200 / "resnet50-tuned.json"
 HOST = "http://127.0.0.1"
+COLD = [sys.executable, "-c", """
+import sys
+from gpuwise.cli.main import run
+from gpuwise.web import server
+server.warm = lambda facts: None
+run(sys.argv[1:])
+"""]  # fmt: skip
+"""`gpuwise` whose server makes no pages before the first is asked for, which takes ten seconds."""
 
 
 def slowed(result: Result, factor: float) -> Result:

@@ -34,7 +34,7 @@ from gpuwise.web.tables import TABLES
 from gpuwise.web.team import Team
 
 from ..cli.test_schemas import check
-from .conftest import H200, HOST, slowed
+from .conftest import COLD, H200, HOST, slowed
 from .postgresql import Cluster, cluster, there_is_one
 
 OLD = Path(__file__).parents[1] / "store" / "golden" / "result-1.json"
@@ -193,7 +193,7 @@ def test_a_full_disk_refuses_and_loses_nothing(team: Team, push: Push) -> None:
 
 def test_what_is_acknowledged_survives_a_killed_server(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'team.db'}"
-    command = [sys.executable, "-m", "gpuwise", "serve", "--db", url, "--port", "0"]
+    command = [*COLD, "serve", "--db", url, "--port", "0"]
     environment = {**os.environ, "GPUWISE_HOME": str(tmp_path)}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as server:
         assert server.stderr is not None

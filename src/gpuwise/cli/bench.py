@@ -184,7 +184,8 @@ def _measure_endpoint(options: Mapping[str, Any], *, quiet: bool) -> None:
             return f"{update[0].offered}: {update[1]}"
 
         def line(self, ended: Any) -> str:
-            cells = {name: cell for name, cell in serving.row(ended).items() if cell}
+            (level,) = serving.levels([ended])
+            cells = {name: cell for name, cell in serving.row(level).items() if cell}
             others = (f"{name} {cells[name]}" for name in serving.BRIEF[1:] if name in cells)
             return "  ".join((f"{cells['load']:<14}", *others))
 

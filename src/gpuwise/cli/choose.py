@@ -59,10 +59,7 @@ _of_needs = together(
 _MODES = {"inference": "infer", "serve": "infer", "training": "train", "fine-tune": "finetune"}
 
 
-@click.command(
-    cls=_Grouped,
-    context_settings={"token_normalize_func": lambda text: _MODES.get(text, text)},
-)
+@click.command(cls=_Grouped, context_settings={"token_normalize_func": lambda text: _MODES.get(text, text)})
 @click.argument("workload", required=False, metavar="[WORKLOAD[=WEIGHT],... | QUESTION | PRESET | FILE.json]")
 @_of_needs
 @options("choose")

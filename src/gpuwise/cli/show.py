@@ -78,7 +78,7 @@ def command(words: tuple[str, ...], full: bool, for_whom: bool, chart: bool, to:
         raise InputError(problem, hint=f"gpuwise show {what}")
     for result in results:
         # What is said of a server's levels says all of them.
-        served = to.file is None and len(serving.levels(result)) == len(result.measurements)
+        served = to.file is None and len(serving.levels(result.measurements)) == len(result.measurements)
         content = serving.table(result) if served else tables.measurements(result)
         to.table(content, partial(store.encode, result))
         if not to.on_screen:

@@ -19,11 +19,7 @@ from gpuwise.show import tuning as show
 
 @click.command()
 @click.argument("workload")
-@options(
-    "tune",
-    precision=tuple(PRECISIONS),
-    device=DeviceChoice(("cuda", "cpu")),
-)
+@options("tune", precision=PRECISIONS, device=DeviceChoice(("cuda", "cpu")))
 @output_options
 def command(*, quiet: bool, to: printer.Output, **options: Any) -> None:
     """Try the switches of a workload's recipe one after the other, each time from the fastest so far.

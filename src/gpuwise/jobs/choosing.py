@@ -94,7 +94,7 @@ def _chosen(
         say.not_counted(need),
         *need.corrected,
         largest,
-        verdicts.memories(need),
+        verdicts.memories(need) if len(need.sets) > 1 else "",
         _beside(market, need),
         billed,
         _fewer_at_once(market, choice, need.concurrent),

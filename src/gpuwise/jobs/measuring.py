@@ -9,14 +9,7 @@ from pathlib import Path
 from gpuwise import store, workloads
 from gpuwise.errors import INTERRUPTED, GpuwiseError, InputError, NoDataError, RunError
 from gpuwise.measure.locks import only_ours, only_writer
-from gpuwise.measure.prepare import (
-    Target,
-    earlier_session,
-    find_target,
-    plan_for,
-    prepare,
-    recall,
-)
+from gpuwise.measure.prepare import Target, earlier_session, find_target, plan_for, prepare, recall
 from gpuwise.measure.request import Rendezvous, Request
 from gpuwise.measure.session import Progress, Session, Turns
 from gpuwise.model.precision import Precision

@@ -48,9 +48,8 @@ class LanguageModel:
     chosen: int = 0
     expert_inner: int = 0
     shared_inner: int = 0  # Width of the experts that every token passes, all together.
-    mixers: int = (
-        0  # Layers that keep a state of one size in place of keys and values (linear attention, Mamba).
-    )
+    mixers: int = 0
+    """Layers that keep a state of one size in place of keys and values (linear attention, Mamba)."""
     mixer: int = 0  # Parameters of one of them, and values of its state.
     state: int = 0
     # Where layers that attend to everything have other heads than those with a window; 0 = the same.
@@ -266,7 +265,7 @@ def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
         scaled_embedding=kind in _FAMILIES["gemma"], score_size=whole("query_pre_attn_scalar", default=0),
         theta=stated.theta("rope_theta", THETA), local_theta=stated.theta("rope_local_base_freq", 0.0),
         expert_hidden=whole("moe_latent_size", "routed_expert_hidden_size", default=0) if experts else 0,
-        tower=_tower(config.get("vision_config")),
+        tower=stated.tower(),
         **feed, **reach, **(heads | stated.beside(heads, feed["inner"], reach["full"])),
     )  # fmt: skip
 
@@ -275,7 +274,7 @@ class _Stated:
     """What a `config.json` states. Its methods give fields of a `LanguageModel` by their names."""
 
     def __init__(self, name: str, config: Mapping[str, Any]) -> None:
-        text = config.get("text_config")
+        text, self.vision = config.get("text_config"), config.get("vision_config")
         if isinstance(text, Mapping):
             kept = {key: config[key] for key in ("model_type", "tie_word_embeddings") if key in config}
             config = {**kept, **text}
@@ -285,10 +284,8 @@ class _Stated:
         if self.kind in _FAMILIES["unread"]:
             problem = f"{name}: what a layer of {self.kind} costs is not known here"
             raise InputError(problem, hint="another model")
-        self.hidden, self.layers = (
-            self.whole("hidden_size", "n_embd"),
-            self.whole("num_hidden_layers", "n_layer"),
-        )
+        self.hidden = self.whole("hidden_size", "n_embd")
+        self.layers = self.whole("num_hidden_layers", "n_layer")
         # Each attends (*), keeps a state (M) or is a feed-forward layer (-), of experts (E).
         self.hybrid = str(config.get("hybrid_override_pattern", ""))
         if self.hybrid:
@@ -464,10 +461,8 @@ class _Stated:
             full_kv = whole("num_global_key_value_heads", default=kv_heads)
         if "swa_num_key_value_heads" in self.config:
             kv_heads, full_head = whole("swa_num_key_value_heads"), full_head or head
-        reused, narrow = (
-            whole("num_kv_shared_layers", default=0),
-            whole("hidden_size_per_layer_input", default=0),
-        )
+        reused = whole("num_kv_shared_layers", default=0)
+        narrow = whole("hidden_size_per_layer_input", default=0)
         near_kv = kv_heads * (head + value)
         extra = -hidden * near_kv * reused
         if full_head:
@@ -477,9 +472,7 @@ class _Stated:
         if get("use_double_wide_mlp"):
             extra += 3 * hidden * inner * reused
         # Embeddings of layers, each with a gate and a product back; low-rank paths and streams of Gemma 3n.
-        extra += 3 * self.layers * hidden * narrow + 2 * self.layers * hidden * whole(
-            "laurel_rank", default=0
-        )
+        extra += self.layers * hidden * (3 * narrow + 2 * whole("laurel_rank", default=0))
         extra += 2 * max(0, whole("altup_num_inputs", default=1) - 1) * hidden**2
         extra += (get("mla_use_output_gate") is True) * sum(full) * hidden * self.heads * value
         return {
@@ -488,22 +481,20 @@ class _Stated:
             "table": whole("vocab_size_per_layer_input", default=0) * self.layers * narrow,
         }  # fmt: skip
 
+    def tower(self) -> int:
+        """Parameters of the encoder of images, as its configuration states them: four products of attention
+        and two of a feed-forward layer (three where it is gated), and what joins four patches to a token of
+        the decoder, also of layers between; 0 where none is stated."""
+        vision = self.vision if isinstance(self.vision, Mapping) else {}
 
-def _tower(vision: Any) -> int:
-    """Parameters of the encoder of images, as its configuration states them: four products of attention and
-    two of a feed-forward layer (three where it is gated), and what joins four patches to a token of the
-    decoder, also of layers between; 0 where none is stated."""
-    if not isinstance(vision, Mapping):
-        return 0
+        def number(*keys: str) -> int:
+            found = (vision.get(key) for key in keys)
+            return next((value for value in found if isinstance(value, int) and 0 < value < MAX_DIMENSION), 0)
 
-    def number(*keys: str) -> int:
-        found = (vision.get(key) for key in keys)
-        return next((value for value in found if isinstance(value, int) and 0 < value < MAX_DIMENSION), 0)
-
-    depth, hidden = number("depth", "num_hidden_layers"), number("hidden_size", "embed_dim")
-    inner, out = number("intermediate_size") or 4 * hidden, number("out_hidden_size")
-    matrices = 3 if vision.get("hidden_act") == "silu" else 2
-    between = vision.get("deepstack_visual_indexes")
-    joints = 1 + (len(between) if isinstance(between, list) else 0)
-    joint = 4 * hidden * (4 * hidden + out) if out else 0
-    return depth * hidden * (4 * hidden + matrices * inner) + joints * joint
+        depth, hidden = number("depth", "num_hidden_layers"), number("hidden_size", "embed_dim")
+        inner, out = number("intermediate_size") or 4 * hidden, number("out_hidden_size")
+        matrices = 3 if vision.get("hidden_act") == "silu" else 2
+        between = vision.get("deepstack_visual_indexes")
+        joints = 1 + (len(between) if isinstance(between, list) else 0)
+        joint = 4 * hidden * (4 * hidden + out) if out else 0
+        return depth * hidden * (4 * hidden + matrices * inner) + joints * joint

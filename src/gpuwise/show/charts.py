@@ -22,7 +22,6 @@ from itertools import cycle, pairwise
 from math import ceil, floor, log, log10
 from typing import Any
 
-from gpuwise.model.result import grouped
 from gpuwise.model.units import visible
 
 # A Vega-Lite specification with its data in it.
@@ -145,7 +144,6 @@ class Bands:
 
     parts: tuple[Part, ...]
     title: str
-    labelled: bool = True  # The axis has numbers
 
     @property
     def hues(self) -> dict[str, str]:
@@ -250,17 +248,11 @@ Drawing = Rows | Bands | Plot
 
 
 def curves(
-    series: Mapping[str, Sequence[Mark]], *, y: str, over: str = "batch size", ideal: bool = False
+    series: Mapping[str, Sequence[Point]], *, y: str, over: str = "batch size", ideal: bool = False
 ) -> Plot:
-    """Values over what the labels count; with `ideal` these are multiples of one, and a dashed line is n."""
-    counts = sorted({int(mark.label) for marks in series.values() for mark in marks})
-    found = [
-        Series(
-            name=name,
-            points=tuple(Point(x=int(m.label), y=m.value, low=m.low, high=m.high) for m in marks),
-        )
-        for name, marks in series.items()
-    ]
+    """Values over a count; with `ideal` these are multiples of one, and a dashed line is n."""
+    counts = sorted({point.x for points in series.values() for point in points})
+    found = [Series(name=name, points=tuple(points)) for name, points in series.items()]
     if ideal:
         straight = tuple(Point(x=n, y=n, dot=False) for n in (1, counts[-1]))
         found.append(Series(name="", points=straight, dashed=True, hue="muted"))
@@ -331,16 +323,16 @@ def tradeoff(
     return Plot(x=axes[0], y=axes[1], series=shown, height=TALL if len(points) > CROWD else HEIGHT)
 
 
-def over_time(marks: Sequence[Mark], *, title: str, near: bool = False) -> Plot:
-    """Values over time, a line a series; `label` holds the month as 2026-11, or a time of ISO 8601. With
-    `near` the axis of values holds them alone, and not 0, so that small changes are seen."""
+def over_time(series: Mapping[str, Sequence[tuple[str, float]]], *, title: str, near: bool = False) -> Plot:
+    """Lines of (time, value), each time a month as 2026-11, or of ISO 8601. With `near` the axis of values
+    holds them alone, and not 0, so that small changes are seen."""
 
     def day(text: str) -> float:
         return datetime.fromisoformat(text if len(text) > 7 else f"{text}-01T00:00+00:00").timestamp() / 86400
 
-    by_name = grouped((mark.colour, mark) for mark in sorted(marks, key=lambda mark: mark.label))
-    days, values = sorted({day(mark.label) for mark in marks}), [mark.value for mark in marks]
-    room, by_month = (days[-1] - days[0]) / 50 or 0.5, all(len(mark.label) <= 7 for mark in marks)
+    every = [pair for pairs in series.values() for pair in pairs]
+    days, values = sorted({day(when) for when, _ in every}), [value for _, value in every]
+    room, by_month = (days[-1] - days[0]) / 50 or 0.5, all(len(when) <= 7 for when, _ in every)
     return Plot(
         x=Axis(
             title="", ends=(days[0] - room, days[-1] + room), marks=tuple(days[:: ceil(len(days) / 7)]),
@@ -349,11 +341,11 @@ def over_time(marks: Sequence[Mark], *, title: str, near: bool = False) -> Plot:
         y=Axis(title=title, ends=(min(values) / 1.02, max(values) * 1.02)) if near else linear(title, values),
         series=tuple(
             # Shapes tell lines apart, and a shape on each of many months would be a thick line.
-            Series(name=name, points=tuple(
-                Point(x=day(m.label), y=m.value, dot=n in (0, len(of) - 1) or n % ceil(len(of) / 8) == 0)
-                for n, m in enumerate(of)
+            Series(name=visible(name), points=tuple(
+                Point(x=day(when), y=value, dot=n in (0, len(of) - 1) or n % ceil(len(of) / 8) == 0)
+                for n, (when, value) in enumerate(sorted(of))
             ))
-            for name, of in by_name.items()
+            for name, of in series.items()
         ),
     )  # fmt: skip
 
@@ -469,9 +461,8 @@ def _rows(rows: Rows) -> tuple[str, Chart, list[Chart]]:
 
 def _bands(bands: Bands) -> tuple[str, Chart, list[Chart]]:
     """The same of bands: the label of each row, and its parts."""
-    axis = _axis(bands.axis) | ({} if bands.labelled else {"axis": {"labels": False}})
     places = {label: n for n, label in enumerate(dict.fromkeys(part.label for part in bands.parts))}
-    return "bands", axis, [{"n": n, "label": label} for label, n in places.items()] + [
+    return "bands", _axis(bands.axis), [{"n": n, "label": label} for label, n in places.items()] + [
         {"n": places[p.label], "begin": _drawn(p.begin), "end": _drawn(p.end), "colour": p.colour,
          **({"shown": p.shown} if p.shown else {}), **({"height": p.height} if p.height != 1 else {})}
         for p in bands.parts

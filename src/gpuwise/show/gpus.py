@@ -152,13 +152,9 @@ def sourced(spec: GpuSpec) -> list[tuple[str, str, Fact | Peak]]:
 
 
 @cache
-def _places() -> Mapping[str, int]:
-    return {field: number for number, field in enumerate(fields())}
-
-
 def place(field: str) -> int:
     """Where a field stands in the chart; peaks without a line of their own share one and keep their order."""
-    return _places().get(field, _places()["peak:*"])
+    return list(fields()).index(field if field in fields() else "peak:*")
 
 
 def gaps(spec: GpuSpec) -> tuple[str, ...]:

@@ -62,7 +62,6 @@ class Metric:
     head: str  # The same above a narrow column
     unit: Callable[[str], str]  # Item -> what is counted, `images per dollar`
     of: Callable[[Entry], Interval | None]
-    more: bool = True  # The most is the best
 
 
 def _gpus(entry: Entry, each: float | None) -> float | None:

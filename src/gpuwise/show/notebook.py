@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import singledispatch
@@ -9,12 +10,16 @@ from functools import singledispatch
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.judgement import Recommendation
 from gpuwise.model.question import WORK
-from gpuwise.model.result import Comparison, Measurement, Record, Records, Result
-from gpuwise.show import choice, comparisons, gpus, records, results
+from gpuwise.model.result import Comparison, Measurement, Origin, Record, Records, Result, grouped
+from gpuwise.show import choice, comparisons, gpus, predictions, records, results
 from gpuwise.show.charts import Mark, Rows
 from gpuwise.show.html import fragment
 from gpuwise.show.report import ReportInput, chart
 from gpuwise.show.table import Table, amount
+
+TABLES: Mapping[Origin, Callable[[Sequence[Record]], Table]] = {
+    "measured": records.measured_table, "published": records.published_table, "predicted": predictions.table,
+}  # fmt: skip
 
 
 @singledispatch
@@ -42,7 +47,7 @@ def _(value: Comparison) -> str:
 
 @html.register
 def _(value: Record) -> str:
-    return fragment([(records.measured_table if value.origin == "measured" else records.table)([value])])
+    return fragment([TABLES[value.origin]([value])])
 
 
 @html.register
@@ -58,7 +63,8 @@ def _(value: Records) -> str:
         for r in rows
         if r.throughput is not None and r.question.mode != "limit"
     ]  # fmt: skip
-    return fragment([records.table(value)], Rows(marks=tuple(marks)) if marks else None)
+    tables = [TABLES[origin](rows) for origin, rows in grouped((r.origin, r) for r in value).items()]
+    return fragment(tables, Rows(marks=tuple(marks)) if marks else None)
 
 
 @html.register

@@ -13,7 +13,7 @@ from gpuwise.model.gpu import RENTS as KINDS
 from gpuwise.model.gpu import GpuSpec, Offer
 from gpuwise.model.result import grouped
 from gpuwise.model.units import Amount, usd, whole
-from gpuwise.show.charts import Mark, Plot
+from gpuwise.show.charts import Plot
 from gpuwise.show.charts import over_time as lines_over_time
 from gpuwise.show.gpus import short
 from gpuwise.show.page import Figure, References
@@ -381,11 +381,8 @@ def over_time_chart(months: Sequence[Month], query: str) -> Plot:
     series = grouped((f"{' '.join(name)} [{m.source}]", m) for m, name in words)
     # The longest tell most; ties by name, so that a chart is drawn the same twice.
     longest = sorted(series, key=lambda name: (-len({m.month for m in series[name]}), name))[:MOST_LINES]
-    return lines_over_time(
-        [Mark(label=m.month, value=m.median, low=m.low, high=m.high, colour=name)
-         for name in longest for m in sorted(series[name], key=lambda m: m.month)],
-        title=f"{query}: USD per GPU-hour",
-    )  # fmt: skip
+    lines = {name: [(m.month, m.median) for m in series[name]] for name in longest}
+    return lines_over_time(lines, title=f"{query}: USD per GPU-hour")
 
 
 def history(months: Sequence[Month], gpu: str) -> tuple[Figure, ...]:

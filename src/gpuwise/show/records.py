@@ -16,7 +16,7 @@ from gpuwise.model.gpu import Source
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Mode, RunConfig
 from gpuwise.model.result import UNSURE, Issue, Record, Statement, firsts, grouped
-from gpuwise.model.units import watts, whole
+from gpuwise.model.units import whole
 from gpuwise.show.page import References
 from gpuwise.show.results import codes, fix, merged, shape
 from gpuwise.show.table import Table, picked, rate, throughput
@@ -74,12 +74,8 @@ def published_table(rows: Sequence[Record], top: int = 0) -> Table:
         ordered = list(fastest.values())[:top]
         more = (f"The fastest of each GPU; {len(rows) - len(ordered)} more rows with --top 0.",)
     sources = {row.source.id: row.source for row in ordered if row.source}
-    lines = [
-        "; ".join(
-            filter(None, (f"{name}: {source.title}", source.licence or "no licence stated", source.url))
-        )
-        for name, source in sorted(sources.items())
-    ]
+    cited = ((name, s.title, s.licence or "no licence stated", s.url) for name, s in sorted(sources.items()))
+    lines = ["; ".join(filter(None, (f"{name}: {title}", *more))) for name, title, *more in cited]
     issues = _issue_lines([issue for row in ordered for issue in row.issues if issue != UNSURE], own=False)
     untold = (UNTOLD,) if any("?" in row.precision for row in ordered) else ()
     notes = (*more, *untold, *issues, *lines)
@@ -121,27 +117,6 @@ def together(measured: Sequence[Record], published: Sequence[Record]) -> Table:
     rows = [{"origin": "measured here", **_cells(row)} for row in measured]
     rows += [{"origin": "published", **_cells(row)} for row in published]
     return Table.of(rows, notes=(*measured_table(measured).notes, *published_table(published).notes))
-
-
-def table(rows: Sequence[Record]) -> Table:
-    """Records of any origin beside each other, each with its basis and where it is from."""
-    return Table.of(
-        (
-            {
-                "GPU": r.gpu_id,
-                "work": r.question.label(),
-                "throughput": throughput(r) or r.refusal,
-                "power": watts(r.watts.value) if r.watts else "",
-                "basis": r.basis,
-                "software": r.software,
-                "date": r.date,
-                "source": r.source.title if r.source else "",
-                "cautions": codes(r.issues) if r.throughput else "",
-            }
-            for r in rows
-        ),
-        notes=tuple(dict.fromkeys(note for r in rows[:LISTED] for note in r.notes)),
-    )
 
 
 def workloads(measured: Mapping[str, int], published: Mapping[str, int]) -> Table:

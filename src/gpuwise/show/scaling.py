@@ -10,8 +10,7 @@ from gpuwise.facts.catalog import all_gpus
 from gpuwise.model.question import HOW
 from gpuwise.model.result import ORIGINS, Interval, Measurement, Record, Result
 from gpuwise.model.units import percent, times, watts, whole
-from gpuwise.show.charts import SERIES, Mark
-from gpuwise.show.charts import curves as drawn_curves
+from gpuwise.show import charts
 from gpuwise.show.gpus import short
 from gpuwise.show.page import Figure, References
 from gpuwise.show.results import bar, measured_speed
@@ -137,7 +136,7 @@ def shown(
 ) -> tuple[tuple[Figure, ...], tuple[Table, ...]]:
     """One chart of the curves that have the points for a line, each as multiples of its one GPU, and one
     table of them all; where none has, what stands under the chart stands before the table."""
-    lines: dict[str, list[Mark]] = {}
+    lines: dict[str, list[charts.Point]] = {}
     rows: list[dict[str, str]] = []
     # A line is called by what tells it from the others.
     asked = [(c.one.gpu_id, c.one.question.label("batch"), c.one.origin) for c in curves]
@@ -167,7 +166,7 @@ def shown(
         ]  # fmt: skip
         # Two points make a line of which the eye learns nothing that a number does not say.
         line = len(curve.records) >= CURVED
-        if name in said or (lines and not line) or len(said) == len(SERIES):
+        if name in said or (lines and not line) or len(said) == len(charts.SERIES):
             continue
         said.add(name)
         # Each of several GPUs may have room for more, and then they are more than so many times one.
@@ -176,9 +175,9 @@ def shown(
         ends[last.gpus].append(f"{shares[-1].value * last.gpus:.1f} ({name}{why})")
         if line:
             lines[name] = [
-                Mark(
-                    label=str(r.gpus),
-                    value=share.value * r.gpus,
+                charts.Point(
+                    x=r.gpus,
+                    y=share.value * r.gpus,
                     # What one GPU is off by, all are: only a measurement has an interval of its own.
                     low=(share.low if r.origin == "measured" else share.value) * r.gpus,
                     high=(share.high if r.origin == "measured" else share.value) * r.gpus,
@@ -194,7 +193,7 @@ def shown(
     caption = f"{alike}: {works}." if several and alike else f"{works}."
     if not lines:
         return (), (replace(table, before=(caption,)),)
-    chart = drawn_curves(lines, y="times one GPU", over="GPUs; dashed: n times one", ideal=True)
+    chart = charts.curves(lines, y="times one GPU", over="GPUs; dashed: n times one", ideal=True)
     return (Figure(charts=(chart,), table=table, caption=caption),), ()
 
 
@@ -217,9 +216,7 @@ def over_batches(records: Sequence[Record], *, note: str = "") -> list[Figure]:
     figures = []
     for (title, item), found in every.items():
         lines = {
-            name: [
-                Mark(label=str(n), value=v.value, low=v.low, high=v.high) for n, v in sorted(points.items())
-            ]
+            name: [charts.Point(x=n, y=v.value, low=v.low, high=v.high) for n, v in sorted(points.items())]
             for name, points in found.items()
             if len(points) > 1
         }
@@ -227,15 +224,15 @@ def over_batches(records: Sequence[Record], *, note: str = "") -> list[Figure]:
         rows = (
             {
                 **({} if alone else {"configuration": name}),
-                "batch": whole(int(m.label)),
-                "throughput": rate(m.value, item),
+                "batch": whole(point.x),
+                "throughput": rate(point.y, item),
             }
-            for name, marks in lines.items()
-            for m in marks
+            for name, points in lines.items()
+            for point in points
         )
         if lines:
             figures.append(Figure(
-                charts=(drawn_curves(lines, y=f"{item}s per second"),),
+                charts=(charts.curves(lines, y=f"{item}s per second"),),
                 table=Table.of(rows, title=f"{title}{alone} by batch size", notes=(note,) if note else ()),
                 caption=f"{title}{alone}: throughput by batch size.",
             ))  # fmt: skip

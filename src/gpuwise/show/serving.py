@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from gpuwise.model.result import Interval, Measurement, Quantiles, Result
+from gpuwise.model.question import Load
+from gpuwise.model.result import Interval, Measurement, Quantiles, Result, Serving
 from gpuwise.model.units import Amount, percent, seconds, significant, watts, whole
 from gpuwise.show import page
 from gpuwise.show.charts import Plot, tradeoff
@@ -22,16 +23,19 @@ BRIEF = ("load", "requests", "failed", "tokens/s", "goodput", "TTFT p50", "TTFT 
 """Cells of a level in one line, as it ends."""
 
 
-def levels(result: Result) -> list[Measurement]:
-    """The measurements of servers."""
-    return [m for m in result.measurements if m.serving is not None]
+Level = tuple[Measurement, Serving, Load]
+"""A measurement of a server, how that answered, and what it was asked for."""
 
 
-def row(m: Measurement) -> dict[str, str]:
+def levels(measurements: Iterable[Measurement]) -> list[Level]:
+    """Those of them that are of servers."""
+    every = ((m, m.serving, m.config.load) for m in measurements)
+    return [(m, serving, load) for m, serving, load in every if serving is not None and load is not None]
+
+
+def row(level: Level) -> dict[str, str]:
     """The cells of one level by their columns."""
-    found, load = m.serving, m.config.load
-    assert found is not None
-    assert load is not None
+    m, found, load = level
     failed = sum(each.count for each in found.failures)
     cells: dict[str, str] = {
         "load": load.offered,
@@ -52,11 +56,8 @@ def row(m: Measurement) -> dict[str, str]:
 
 def table(result: Result) -> Table:
     """One row a level of load."""
-    found = levels(result)
-    first = found[0] if found else None
-    below = list(notes(result))
-    if first is not None and first.serving is not None and first.config.load is not None:
-        load, serving = first.config.load, first.serving
+    found, below = levels(result.measurements), list(notes(result))
+    for first, serving, load in found[:1]:
         asked = f"prompt {load.prompt}, answer {load.answer} tokens"
         got = f"{significant(serving.prompt_tokens)} and {significant(serving.answer_tokens)} on average"
         below.insert(
@@ -71,33 +72,28 @@ def table(result: Result) -> Table:
 
 def curve(result: Result) -> list[str]:
     """The throughput-latency curve as lines of a terminal: a bar is tokens a second."""
-    found = [m for m in levels(result) if m.throughput is not None and m.serving is not None]
-    most = max((m.throughput.value for m in found if m.throughput), default=0.0)
+    every = levels(result.measurements)
+    found = [(m.throughput.value, serving, load) for m, serving, load in every if m.throughput is not None]
     lines = []
-    for m in found if len(found) > 1 else ():
-        assert m.throughput is not None
-        assert m.serving is not None
-        assert m.config.load is not None
-        drawn = bar(m.throughput.value / most, BAR)
-        first, per = m.serving.first_token_s, m.serving.per_token_s
+    for speed, serving, load in found if len(found) > 1 else ():
+        drawn = bar(speed / max(each for each, *_ in found), BAR)
+        first, per = serving.first_token_s, serving.per_token_s
         parts = [
             f"TTFT p99 {seconds(first.p99.value)}" if first else "",
             f"TPOT p50 {seconds(per.p50.value)}" if per else "",
         ]
         said = "  ".join(part for part in parts if part)
-        lines.append(
-            f"  {m.config.load.offered:>16}  {drawn:<{BAR}}  {rate(m.throughput.value, 'token')}  {said}"
-        )
+        lines.append(f"  {load.offered:>16}  {drawn:<{BAR}}  {rate(speed, 'token')}  {said}")
     return lines
 
 
 def chart(result: Result) -> Plot | None:
     """Median time per token against tokens a second, a point for each level; None with fewer than two."""
-    points = []
-    for m in levels(result):
-        per = m.serving.per_token_s if m.serving else None
-        if m.throughput is not None and per is not None and m.config.load is not None:
-            points.append((m.config.load.offered, m.throughput.value, 1000 * per.p50.value))
+    points = [
+        (load.offered, m.throughput.value, 1000 * serving.per_token_s.p50.value)
+        for m, serving, load in levels(result.measurements)
+        if m.throughput is not None and serving.per_token_s is not None
+    ]
     # Of an answer that comes whole the tokens take no time, which a logarithmic axis has no place for.
     points = [point for point in points if min(point[1:]) > 0]
     if len(points) < 2:
@@ -111,7 +107,7 @@ def chart(result: Result) -> Plot | None:
 
 def section(results: Sequence[Result]) -> Section:
     """Of a report; it says nothing where no server was measured."""
-    loaded = [(table(result), chart(result)) for result in results if levels(result)]
+    loaded = [(table(result), chart(result)) for result in results if levels(result.measurements)]
     caption = "Further right is more throughput, lower is a shorter time per token."
     figures = tuple(
         Figure(table=shown, caption=caption, charts=(drawn,)) for shown, drawn in loaded if drawn is not None

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, hypot, log, sqrt
 from statistics import NormalDist, fmean, median
 from typing import Literal, cast
@@ -139,13 +139,8 @@ def ratio_of_steps(
     whole = ratio_of(a.throughput, b.throughput)
     wider = NormalDist().inv_cdf((1 + level) / 2) / NormalDist().inv_cdf(0.975)
     low, high = (hypot(wider * log(end / whole.value), more.reach(level)) for end in (whole.low, whole.high))
-    return Interval(
-        value=whole.value,
-        low=whole.value * exp(-low),
-        high=whole.value * exp(high),
-        level=whole.level and level,
-        method=whole.method,
-    )
+    ends = whole.value * exp(-low), whole.value * exp(high)
+    return replace(whole, low=ends[0], high=ends[1], level=whole.level and level)
 
 
 def _spread(m: Measurement) -> Spread | None:
@@ -185,18 +180,12 @@ def run_to_run(results: Iterable[Result], devices: Collection[str]) -> Spread | 
             continue
         for m in result.measurements:
             if m.status == "ok" and m.config.mode != "limit" and m.items_per_step and m.windows:
-                same = (
-                    m.question.key(),
-                    m.question.switches,
-                    m.workload_version,
-                    place.software,
-                    place.driver,
-                )
+                ran = m.question.key(), m.question.switches, m.workload_version
                 each = [
                     value_of([w.step_s for w in m.windows if w.run == run], m.items_per_step)
                     for run in sorted({w.run for w in m.windows})
                 ]
-                answers[same] += map(log, each)
+                answers[*ran, place.software, place.driver] += map(log, each)
     return pooled(answers.values())
 
 

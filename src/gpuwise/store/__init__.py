@@ -14,8 +14,7 @@ from errno import EINVAL, EISDIR
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuwise import on_first_use
-from gpuwise.errors import InputError, NoDataError
+from gpuwise.errors import InputError, NoDataError, on_first_use
 
 if TYPE_CHECKING:
     from gpuwise.model.question import Environment

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -92,24 +93,19 @@ def parquet(team: Team, folder: Path) -> tuple[str, ...]:
         raise InputError(f"{folder} is not an empty folder", hint="give a new one", code="output")
     folder.mkdir(parents=True, exist_ok=True)
     kinds = {sql.Integer: arrow.int64(), sql.Float: arrow.float64()}
-    writers: dict[str, tuple[Any, Any]] = {}
+    writers: dict[str, Any] = {}
     try:
-        for table in TABLES.sorted_tables:
-            if table is not OUTBOX:
+        with ExitStack() as opened:
+            for table in (table for table in TABLES.sorted_tables if table is not OUTBOX):
                 columns = [column for column in table.c if column.name != "token"]
-                schema = arrow.schema(
-                    [(column.name, kinds.get(type(column.type), arrow.string())) for column in columns]
-                )
-                writers[table.name] = files.ParquetWriter(folder / f"{table.name}.parquet", schema), schema
-        for table, rows in _tables(team):
-            if table is RESULTS:
-                rows = [{**row, "data": zlib.decompress(row["data"]).decode()} for row in rows]
-            if table is not OUTBOX:
-                writer, schema = writers[table.name]
-                writer.write_table(arrow.Table.from_pylist(rows, schema=schema))
+                typed = [(column.name, kinds.get(type(column.type), arrow.string())) for column in columns]
+                writer = files.ParquetWriter(folder / f"{table.name}.parquet", arrow.schema(typed))
+                writers[table.name] = opened.enter_context(writer)
+            for table, rows in _tables(team):
+                if table is RESULTS:
+                    rows = [{**row, "data": zlib.decompress(row["data"]).decode()} for row in rows]
+                if writer := writers.get(table.name):
+                    writer.write_table(arrow.Table.from_pylist(rows, schema=writer.schema))
     except OSError as error:
         raise store.unwritable(folder, error) from error
-    finally:
-        for writer, _ in writers.values():
-            writer.close()
     return tuple(sorted(f"{name}.parquet" for name in writers))

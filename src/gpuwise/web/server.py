@@ -12,6 +12,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -113,23 +114,18 @@ def run(
     With `team` its tokens open the server; `token` is then one of them, to be shown, or none. Its alerts are
     sent to `webhook`. Raises InputError where the address cannot be listened on.
     """
-    with _listening(host, port) as listening:
+    with _listening(host, port) as listening, ExitStack() as ends:
         name = f"[{host}]" if ":" in host else host
         facts = Facts(files, given=team.shown() if team is not None else ())
         warm(facts)
         app = create(facts, token=token, hosts=None if public else guard.LOOPBACK | {name}, team=team)
         query = f"?{urlencode({'token': token})}" if token else ""
-        courier = None
         if team is not None and webhook:
             from gpuwise.web.team import Courier
 
-            courier = Courier(team, webhook)
+            ends.callback(Courier(team, webhook).end)
         ready(f"http://{name}:{listening.getsockname()[1]}/{query}")
-        try:
-            server(app).run(sockets=[listening])
-        finally:
-            if courier is not None:
-                courier.end()
+        server(app).run(sockets=[listening])
 
 
 def server(app: Starlette) -> uvicorn.Server:

@@ -38,18 +38,20 @@ def _numbers(*names: str) -> list[sql.Column[float]]:
     return [sql.Column(name, sql.Float, nullable=False) for name in names]
 
 
-USERS = sql.Table(
+def _table(name: str, *parts: sql.Column[Any] | sql.Index) -> sql.Table:
+    return sql.Table(name, TABLES, *parts)
+
+
+USERS = _table(
     "users",
-    TABLES,
     _name("name", primary_key=True),
     sql.Column("role", sql.String(8), nullable=False),
     sql.Column("token", sql.String(64), nullable=False, unique=True),  # SHA-256, hexadecimal
     _time("made_at"),
     _text("public_key"),  # Of ssh, as in its .pub file: what this user signs is theirs
 )
-RESULTS = sql.Table(
+RESULTS = _table(
     "results",
-    TABLES,
     sql.Column("id", sql.String(128), primary_key=True),
     _name("project"),
     _name("pushed_by"),
@@ -67,16 +69,14 @@ RESULTS = sql.Table(
     sql.Index("of_a_project", "project", "pushed_at"),
     sql.Index("ix_results_pushed_at", "pushed_at"),
 )
-TAGS = sql.Table(
+TAGS = _table(
     "tags",
-    TABLES,
     sql.Column("result", sql.String(128), sql.ForeignKey("results.id"), primary_key=True),
     _name("tag", primary_key=True),
     sql.Index("of_a_tag", "tag", "result"),
 )
-SPEEDS = sql.Table(
+SPEEDS = _table(
     "speeds",
-    TABLES,
     sql.Column("result", sql.String(128), sql.ForeignKey("results.id"), primary_key=True),
     sql.Column("place", sql.Integer, primary_key=True),  # Among the measurements of the result
     sql.Column("series", sql.String(16), nullable=False),  # Of one question on one kind of GPU in one project
@@ -97,27 +97,24 @@ SPEEDS = sql.Table(
     sql.Index("of_a_series_and_card", "series", "card", "measured_at"),
     sql.Index("of_a_change", "series", "change", "measured_at"),
 )
-NEWEST = sql.Table(
+NEWEST = _table(
     "newest",
-    TABLES,
     sql.Column("series", sql.String(16), primary_key=True),
     _name("project", index=True),
     _time("measured_at"),
     sql.Column("result", sql.String(128), nullable=False),
     sql.Column("place", sql.Integer, nullable=False),
 )
-PROJECTS = sql.Table(
+PROJECTS = _table(
     "projects",
-    TABLES,
     _name("name", primary_key=True),
     sql.Column("results", sql.Integer, nullable=False),
     sql.Column("apart", sql.Integer, nullable=False),
     sql.Column("slower", sql.Integer, nullable=False),  # Speeds, since the first push
     _time("last"),
 )
-CARDS = sql.Table(
+CARDS = _table(
     "cards",
-    TABLES,
     _name("host", primary_key=True),
     sql.Column("card", sql.String(64), primary_key=True),
     sql.Column("device", sql.String(200), primary_key=True),
@@ -126,9 +123,8 @@ CARDS = sql.Table(
     _time("first"),
     _time("last"),
 )
-ALERTS = sql.Table(
+ALERTS = _table(
     "alerts",
-    TABLES,
     sql.Column("series", sql.String(16), primary_key=True),
     sql.Column("change", sql.String(300), primary_key=True),
     _name("project"),
@@ -140,15 +136,13 @@ ALERTS = sql.Table(
     *_numbers("ratio", "ratio_low", "ratio_high"),
     sql.Index("of_a_time", "raised_at"),
 )
-OUTBOX = sql.Table(
+OUTBOX = _table(
     "outbox",
-    TABLES,
     sql.Column("id", sql.Integer, primary_key=True),
     sql.Column("body", sql.Text, nullable=False),  # JSON, for the webhook
 )
-LOG = sql.Table(
+LOG = _table(
     "log",
-    TABLES,
     sql.Column("id", sql.Integer, primary_key=True),
     _time("at"),
     _name("who"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gpuwise import on_first_use
+from gpuwise.errors import on_first_use
 
 if TYPE_CHECKING:
     from gpuwise.facts.catalog.derived import *

@@ -271,24 +271,19 @@ def _fetched(today: date) -> PriceList:
     except InputError as failure:
         hint = f"remove {path}, or fetch it again"
         raise InputError(str(failure), hint=hint, code="fetch-prices") from failure
-    # gpuhunt lists the SXM, PCIe and NVL forms all as H100; the instance type says which one it is.
+    # gpuhunt lists the SXM, PCIe and NVL forms all as H100; the instance type says which one it is, where the
+    # shipped facts name one variant of it and no other.
+    named = (offer for offer in shipped() if offer.instance)
+    ids_of = grouped(((offer.provider.casefold(), offer.instance), offer.gpu_ids) for offer in named)
+    variants = {key: ids[0][0] for key, ids in ids_of.items() if len(set(ids)) == len(ids[0]) == 1}
     offers = []
     for offer in listed.offers:
-        stated = _variants().get((offer.provider.casefold(), offer.instance))
+        stated = variants.get((offer.provider.casefold(), offer.instance))
         if len(offer.gpu_ids) > 1 and stated in offer.gpu_ids:
             note = f"{offer.note}; variant as other sources state it for this instance".removeprefix("; ")
             offer = replace(offer, gpu_ids=(stated,), note=note)
         offers.append(offer)
     return replace(listed, offers=tuple(offers))
-
-
-@cache
-def _variants() -> Mapping[tuple[str, str], str]:
-    """The one variant of each instance type, where the shipped facts name one and no other."""
-    named = (offer for offer in shipped() if offer.instance)
-    ids_of = grouped(((offer.provider.casefold(), offer.instance), offer.gpu_ids) for offer in named)
-    single = ((key, ids[0]) for key, ids in ids_of.items() if len(set(ids)) == 1)
-    return {key: ids[0] for key, ids in single if len(ids) == 1}
 
 
 def age_days(offer: Offer, today: date) -> int | None:

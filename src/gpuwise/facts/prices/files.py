@@ -12,7 +12,6 @@ import csv
 import io
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import date
 from difflib import get_close_matches
 from pathlib import Path
@@ -49,29 +48,11 @@ def read(
 ) -> PriceList:
     """The offers of a price file; `rates` are USD for one unit of another currency. Raises InputError where
     the file cannot be read as a table of prices."""
-    text = store.decoded(store.read(path, largest=MAX_BYTES), path.name)
-    own_prices = Source(id="own-prices", title=path.name, kind="third-party", read_on=today.isoformat())
-    listed = read_text(
-        text, path.name, today=today, rates=rates, source=source or own_prices, unknown_gpus=unknown_gpus
-    )
-    if source is not None:
-        return listed
+    name, now = path.name, today.isoformat()
+    text = store.decoded(store.read(path, largest=MAX_BYTES), name).removeprefix("\ufeff")
     # Who gives a price of his own today means that it holds today.
-    dated = (replace(o, seen_on=o.seen_on or today.isoformat()) for o in listed.offers)
-    return replace(listed, offers=tuple(dated))
-
-
-def read_text(
-    text: str,
-    name: str,
-    *,
-    today: date,
-    rates: Mapping[str, float] = MappingProxyType({}),
-    source: Source,
-    unknown_gpus: bool = False,
-) -> PriceList:
-    """The offers in the text of a price file called `name`. Raises InputError for another text."""
-    text = text.removeprefix("\ufeff")
+    undated = "" if source is not None else now
+    source = source or Source(id="own-prices", title=name, kind="third-party", read_on=now)
     first = next((line for line in text.splitlines() if line.strip()), "")
     # Spreadsheets of half of Europe write semicolons: the comma is their decimal point.
     reader = csv.reader(io.StringIO(text), delimiter=max((",", ";", "\t"), key=first.count))
@@ -87,6 +68,7 @@ def read_text(
     skipped: list[Skipped] = []
     for line, cells in lines[1:]:
         row = {column: cells[i].strip() for column, i in columns.items() if i < len(cells)}
+        row["seen_on"] = row.get("seen_on") or undated
         try:
             offers.append(_offer(row, f"line {line}", today, rates, source, unknown_gpus))
         except ValueError as reason:
@@ -144,7 +126,7 @@ def _offer(
     # A slice may cost little; its rate for a whole GPU still has to be plausible.
     if not 0 < amount / count <= (MOST_PER_GPU_HOUR if kind in RENTS else MOST_PER_GPU):
         raise ValueError(f"{amount / count:,.4g} USD for one GPU is not a plausible price")
-    seen_on = row.get("seen_on", "")
+    seen_on = row["seen_on"]
     if seen_on and day(seen_on) > today:
         raise ValueError(f"dated {seen_on}, after today ({today.isoformat()})")
     return Offer(

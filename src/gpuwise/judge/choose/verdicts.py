@@ -236,7 +236,7 @@ def lacks(gpu: str) -> str:
 
 def memories(need: Need) -> str:
     """The memory of each that is compared, where the work was assumed and this is what was asked about."""
-    if len(need.sets) < 2 or not need.by_default:
+    if not need.by_default:
         return ""
     sizes = {one: (memory_of(need, catalog.get(one[0])) or 0.0) * one[1] / 2**30 for one in need.sets}
     each = (f"{phrases.counted(*one)} {size:.4g} GiB" for one, size in sizes.items())

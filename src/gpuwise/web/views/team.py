@@ -9,9 +9,9 @@ from typing import Any
 
 from gpuwise.errors import NoDataError
 from gpuwise.jobs.facts import Facts
-from gpuwise.model.result import Interval
+from gpuwise.model.result import Interval, grouped
 from gpuwise.model.units import some, times
-from gpuwise.show.charts import SERIES, Mark, over_time
+from gpuwise.show.charts import SERIES, over_time
 from gpuwise.show.page import Figure
 from gpuwise.show.table import Table, speed
 from gpuwise.web.team import ROLES, Row, Team, alert_words
@@ -147,15 +147,11 @@ def _over_time(rows: Sequence[Row], title: str, line: str, *shown: str) -> View:
     table, first = _speeds(rows, title, *shown, history=False), {row[line]: row["value"] for row in rows}
     # Of many questions those that were measured most often.
     often = [name for name, _ in Counter(row[line] for row in rows).most_common(len(SERIES))]
-    marks = [
-        Mark(
-            label=row["measured_at"], value=row["value"] / first[row[line]], low=0.0, high=0.0,
-            colour=row[line][:12] if line == "card" else row[line],
-        )
-        for row in rows if row[line] in often
-    ]  # fmt: skip
+    shown_as = {name: name[:12] if line == "card" else name for name in often}
+    kept = (row for row in reversed(rows) if row[line] in shown_as)
+    lines = grouped((shown_as[r[line]], (r["measured_at"], r["value"] / first[r[line]])) for r in kept)
     caption = f"Speed over the first one of each {'card' if line == 'card' else 'question'}, 1 is as fast."
-    drawn = over_time(marks, title="over the first", near=True)
+    drawn = over_time(lines, title="over the first", near=True)
     figure = Figure(charts=(drawn,), table=replace(table, title=""), caption=caption, opened=True)
     links = {row["result"]: f"/results/files/{row['result']}" for row in rows}
     if len(rows) == len(first):  # one speed of each: no line to draw
