@@ -28,7 +28,7 @@ from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog, llms
 from gpuwise.model.judgement import Task
 from gpuwise.model.llm import LanguageModel
-from gpuwise.model.precision import GGUF, Precision
+from gpuwise.model.precision import GGUF, SERVED, Precision
 from gpuwise.model.result import Basis, Interval
 from gpuwise.predictor.card import DATA, MOST, Card, bus, card, is_measured
 from gpuwise.predictor.kernels import Products
@@ -206,7 +206,7 @@ def fit(plan: Plan, gpu: str, *, prompt: bool = True) -> Fit:
         share = 1.0 if found.vendor == "NVIDIA" else UNMEASURED
     speed, first = speed * share, first / share if first else None
     low = speed / below
-    if plan.task == "infer" and plan.weights not in (*GGUF, Precision.NF4) and found.vendor == "NVIDIA":
+    if plan.task == "infer" and plan.weights in SERVED and found.vendor == "NVIDIA":
         # Engines schedule the next step meanwhile, or after this one.
         low /= 1 + on_card(shipped("serving"), found)[STEP] * low / plan.batch
     interval = Interval(value=speed, low=low, high=speed * above, level=0.8, method=method)

@@ -34,7 +34,7 @@ from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import llms
 from gpuwise.model import units
 from gpuwise.model.llm import LanguageModel
-from gpuwise.model.precision import WEIGHTS, Precision
+from gpuwise.model.precision import SERVED, Precision
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Basis, Record
 from gpuwise.model.result import refused as refused_by
@@ -116,10 +116,9 @@ def forecast_served(
     Raises InputError for a model whose shape is not known, a precision that is not served, an unknown GPU.
     """
     model = model_of(config.workload)
-    if config.precision not in WEIGHTS:
-        raise InputError(
-            f"no weights are served in {config.precision}", hint=f"choose from {', '.join(WEIGHTS)}"
-        )
+    if config.precision not in SERVED:
+        hint = f"choose from {', '.join(SERVED)}; gpuwise fit has llama.cpp's formats and NF4"
+        raise InputError(f"vLLM serves no weights in {config.precision}", hint=hint)
     config = replace(config, gpus=count)
     return tuple(_predict(model, config, gpu, lengths, count) for gpu in dict.fromkeys(gpus))
 

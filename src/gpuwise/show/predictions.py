@@ -179,7 +179,8 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
     best = rows if every else [*_best(rows)]
     shown = [row for row in rows if row in best]
     weights = [row.plan.weights for row in shown if row.tokens_per_s and row.plan.task == "infer"]
-    served = f" (as vLLM was timed, with its queue: gpuwise predict served:{model.name})" if llms.known(model.name) else ""
+    timed = f" (as vLLM was timed, with its queue: gpuwise predict served:{model.name})"
+    served = timed if llms.known(model.name) else ""
     usual = f"an engine with fused kernels{served}"
     if engines := dict.fromkeys(_ENGINES.get(each, usual) for each in weights):
         notes.append(f"speeds are those of {', '.join(engines)}")
