@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from gpuwise.errors import InputError
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Record
@@ -76,7 +77,7 @@ def test_weights_and_cache_by_hand() -> None:
     assert memory(latent, fp8, 1, LENGTHS, 8) == pytest.approx(671e9 / 8 + 2048 * 35136 * 2, rel=5e-3)
 
 
-@pytest.mark.parametrize("precision", ["int4", "q4_k_m", "mxfp4", "nvfp4", "fp8"])
+@pytest.mark.parametrize("precision", ["int4", "mxfp4", "nvfp4", "fp8"])
 def test_narrow_weights_decode_faster_and_take_less(precision: str) -> None:
     config = RunConfig(workload="served:gpt-oss-20b", mode="infer", precision=Precision.BF16, batch=1)
     (wide,) = forecast_served(config, ["h100-sxm"], lengths=LENGTHS)
@@ -95,3 +96,10 @@ def test_the_most_that_fits_fits_and_twice_does_not() -> None:
     assert memory(model, Precision("bf16"), 2 * found, LENGTHS, 1) > 0.9 * gpu.memory_bytes
     assert one(None, gpu="l40s").batch == found
     assert most(model_of("served:deepseek-v3"), Precision("bf16"), gpu, LENGTHS, 1) == 0
+
+
+@pytest.mark.parametrize("weights", [Precision.Q4_K_M, Precision.NF4, Precision.TF32])
+def test_formats_that_no_served_row_had_are_refused(weights: Precision) -> None:
+    asked = RunConfig(workload="served:llama-3.1-8b", mode="infer", precision=weights, batch=4)
+    with pytest.raises(InputError):
+        forecast_served(asked, ["h100-sxm5-80gb"], lengths=Lengths())

@@ -129,6 +129,8 @@ WEIGHTS: tuple[Precision, ...] = (
     *(Precision.FP16, Precision.BF16, Precision.FP8, Precision.INT8, Precision.INT4, Precision.NF4),
     *(*FOUR_BIT_FLOATS, *GGUF),
 )
+# Those of engines that serve many: llama.cpp runs GGUF, transformers NF4, mostly for one.
+SERVED: tuple[Precision, ...] = tuple(p for p in WEIGHTS if p not in (*GGUF, Precision.NF4))
 CACHES: tuple[Precision, ...] = (Precision.BF16, Precision.FP8, Precision.INT8)
 # What a step can be measured in.
 PRECISIONS: tuple[Precision, ...] = (*(p for p in Precision if p != Precision.NF4 and p not in GGUF),)

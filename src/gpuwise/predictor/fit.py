@@ -28,11 +28,11 @@ from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog, llms
 from gpuwise.model.judgement import Task
 from gpuwise.model.llm import LanguageModel
-from gpuwise.model.precision import GGUF, Precision
+from gpuwise.model.precision import GGUF, SERVED, Precision
 from gpuwise.model.result import Basis, Interval
 from gpuwise.predictor.card import DATA, MOST, Card, bus, card, is_measured
 from gpuwise.predictor.kernels import Products
-from gpuwise.predictor.rates import usual
+from gpuwise.predictor.rates import on_card, shipped, usual
 from gpuwise.predictor.step import product_alone
 from gpuwise.workloads import llm
 
@@ -90,6 +90,9 @@ UNPACKED, UNPACKED_NF4 = 14.0, 1.15
 # Seconds of one all-reduce of a token's activations: over a link of the GPUs' own among any number, for each
 # writes to all others at once, over PCIe for each doubling. Many tokens take their bytes' time, too.
 REDUCE_S, REDUCE_PCIE_S = 12e-6, 35e-6
+# Seconds of an engine's scheduler for each further sequence and for each step, as `serve` has them from
+# measured servers.
+SEQUENCE, STEP = "sequence.vllm", "step.vllm"
 # How far below and above the estimate the 80 % interval reaches, as factors, over seen rows. Training is that
 # of compiled steps or fused kernels; plain transformers take up to 1.7 times as long.
 SPREAD = {"infer": (1.3, 1.3), "full": (1.75, 1.15), "lora": (1.75, 1.15), "qlora": (1.75, 1.15)}
@@ -202,7 +205,11 @@ def fit(plan: Plan, gpu: str, *, prompt: bool = True) -> Fit:
         (below, above), method = SPREAD_UNMEASURED, "data sheet, nothing alike measured"
         share = 1.0 if found.vendor == "NVIDIA" else UNMEASURED
     speed, first = speed * share, first / share if first else None
-    interval = Interval(value=speed, low=speed / below, high=speed * above, level=0.8, method=method)
+    low = speed / below
+    if plan.task == "infer" and plan.weights in SERVED and found.vendor == "NVIDIA":
+        # Engines schedule the next step meanwhile, or after this one.
+        low /= 1 + on_card(shipped("serving"), found)[STEP] * low / plan.batch
+    interval = Interval(value=speed, low=low, high=speed * above, level=0.8, method=method)
     interval = interval.within(apart)
     odd = plan.task == "infer" and plan.weights.operand in ("fp8", "fp4") and widened(plan, found)
     answer = replace(answer, tokens_per_s=interval, first_token_s=first, widened=odd)
@@ -338,7 +345,8 @@ def decode_seconds(plan: Plan, found: Card) -> float:
         width, link = bus(found.id, gpus)
         latency = REDUCE_PCIE_S * log2(gpus) if link.startswith("PCIe") else REDUCE_S
         layer += 2 * (latency + 2 * (gpus - 1) / gpus * 2 * plan.batch * m.hidden / width)
-    return max(moved, computed, unpacked) + m.layers * layer
+    seconds = max(moved, computed, unpacked) + m.layers * layer
+    return seconds if in_gguf else seconds + (plan.batch - 1) * on_card(shipped("serving"), found)[SEQUENCE]
 
 
 def prompt_seconds(plan: Plan, found: Card) -> float:

@@ -34,7 +34,7 @@ from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import llms
 from gpuwise.model import units
 from gpuwise.model.llm import LanguageModel
-from gpuwise.model.precision import WEIGHTS, Precision
+from gpuwise.model.precision import SERVED, Precision
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Basis, Record
 from gpuwise.model.result import refused as refused_by
@@ -116,10 +116,9 @@ def forecast_served(
     Raises InputError for a model whose shape is not known, a precision that is not served, an unknown GPU.
     """
     model = model_of(config.workload)
-    if config.precision not in WEIGHTS:
-        raise InputError(
-            f"no weights are served in {config.precision}", hint=f"choose from {', '.join(WEIGHTS)}"
-        )
+    if config.precision not in SERVED:
+        hint = f"choose from {', '.join(SERVED)}; gpuwise fit has llama.cpp's formats and NF4"
+        raise InputError(f"vLLM serves no weights in {config.precision}", hint=hint)
     config = replace(config, gpus=count)
     return tuple(_predict(model, config, gpu, lengths, count) for gpu in dict.fromkeys(gpus))
 
@@ -187,10 +186,9 @@ def _answer(
         batch=float(batch), gpus=float(blank.gpus), data_parallel=1.0, length_in=float(lengths.prompt),
         length_out=float(lengths.answer), apart=False, prefill_gpus=float(blank.gpus), first=False,
     )  # fmt: skip
-    both = columns([work, replace(work, first=True)])
-    per_token, first = milliseconds(both, found, on_card(shipped("serving"), found)) / 1e3
-    per_token, first = float(per_token), float(first)
-    mean = around(float(watts(both, found, on_card(shipped("serving"), found))[0]), watts_half())
+    both, rates = columns([work, replace(work, first=True)]), on_card(shipped("serving"), found)
+    per_token, first = map(float, milliseconds(both, found, rates) / 1e3)
+    mean = around(float(watts(both, found, rates)[0]), watts_half())
     drawn = replace(mean, high=min(mean.high, found.power_w))
     fitted = found.id in document()["groups"]["serving"]["cards"]
     evidence: Basis = "calibrated" if fitted else "spec-only"
@@ -200,10 +198,13 @@ def _answer(
         usual = shipped_half(group, evidence) * float(shipped_difficulty(group, evidence).of(hard)[0])
         halves[part] = usual + found.unproven(peak_of(precision, found))
     method = f"conformal, {evidence}"
+    speed = around(batch / per_token, halves["TPOT"], method=method)
+    # A newer engine may schedule the next step while the GPU is at this one.
+    speed = replace(speed, high=speed.high * per_token / (per_token - rates["step.vllm"]))
     return replace(
         blank, question=replace(blank.question, batch=batch), seconds=per_token, basis=evidence,
-        throughput=around(batch / per_token, halves["TPOT"], method=method),
-        first_token_s=around(first, halves["TTFT"], method=method), watts=drawn.times(blank.gpus),
+        throughput=speed, first_token_s=around(first, halves["TTFT"], method=method),
+        watts=drawn.times(blank.gpus),
         notes=(f"by vLLM: prompts of {lengths.prompt:,}, answers of {lengths.answer:,} tokens, {batch} "
                f"sequence{'s' * (batch > 1)}, weights in {precision}: with their KV cache "
                f"{units.gibibytes(needed)} on each GPU",),

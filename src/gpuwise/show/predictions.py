@@ -179,7 +179,8 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
     best = rows if every else [*_best(rows)]
     shown = [row for row in rows if row in best]
     weights = [row.plan.weights for row in shown if row.tokens_per_s and row.plan.task == "infer"]
-    served = f" (as vLLM was timed: gpuwise predict served:{model.name})" if llms.known(model.name) else ""
+    timed = f" (as vLLM was timed, with its queue: gpuwise predict served:{model.name})"
+    served = timed if llms.known(model.name) else ""
     usual = f"an engine with fused kernels{served}"
     if engines := dict.fromkeys(_ENGINES.get(each, usual) for each in weights):
         notes.append(f"speeds are those of {', '.join(engines)}")
@@ -223,9 +224,9 @@ def _best(rows: Sequence[Fit]) -> Iterator[Fit]:
     groups = grouped(((row.gpu_id, p.gpus, p.task, p.context, p.batch, p.optimiser), row) for row, p in plans)
     for group in groups.values():
         fit = [row for row in group if row.fits]
-        fit.sort(key=lambda row: row.tokens_per_s.value if row.tokens_per_s else 0.0)
-        if fit:  # The fastest of each width of a weight, in steps of 4 bits
-            yield from {row.plan.weights.weight_bytes // 0.5: row for row in (group[0], *fit)}.values()
+        fit.sort(key=lambda row: (bool(row.source), row.tokens_per_s.value if row.tokens_per_s else 0.0))
+        if fit:  # Of each width of a weight, in steps of 4 bits, its publisher's, or the surest and fastest
+            yield from {row.plan.weights.weight_bytes // 0.5: row for row in (*fit, group[0])}.values()
         else:  # The longest on the fewest cards, and what the shortest lacks on one
             yield min(group, key=lambda row: row.enough or inf)
             yield min(group, key=lambda row: row.needed_bytes or inf)

@@ -13,8 +13,8 @@ from gpuwise.facts import catalog
 from gpuwise.facts.published import DATA, all_results, judged, names, sources, stated
 from gpuwise.model.gpu import SourceKind
 
-PRECISIONS = {"fp32", "tf32", "tf32?", "fp16", "bf16", "int8", "?"}
-NO_LICENCE_ROWS = 60
+PRECISIONS = {"fp32", "tf32", "tf32?", "fp16", "bf16", "fp8", "int8", "int4", "nf4", "nvfp4", "q4_k_m", "?"}
+NO_LICENCE_ROWS = 80
 
 
 def raw(name: str) -> list[dict[str, str]]:
@@ -80,10 +80,12 @@ def test_sources_without_a_licence_are_cited_not_copied():
 
 def test_size_and_reference_workloads():
     counts = Counter((row.question.workload, row.question.mode) for row in all_results())
-    assert 500 <= len(all_results()) <= 850
+    assert 500 <= len(all_results()) <= 1200
     assert counts["resnet50", "train"] > 100
     assert counts["bert-large", "train"] > 40
     assert counts["bert-large", "infer"] > 10
+    for model, mode in (("llama-3.1-70b-served", "infer"), ("llama-2-70b-served", "infer")):
+        assert counts[model, mode] > 2
     for workload in ("resnet152", "inception-v3", "googlenet", "vgg16", "bert-base", "vit-b16"):
         assert sum(counts[workload, mode] for mode in ("train", "infer")) > 3
 

@@ -26,7 +26,7 @@ from gpuwise import store
 from gpuwise.errors import InputError, NoDataError, guess
 from gpuwise.facts import catalog
 from gpuwise.model.gpu import Source
-from gpuwise.model.precision import PRECISIONS, Precision
+from gpuwise.model.precision import Precision
 from gpuwise.model.question import Framework, Mode, Question
 from gpuwise.model.result import UNSURE, Interval, Issue, Record, Records, Statement
 
@@ -39,6 +39,8 @@ MAX_BYTES = 256 * 2**20
 MAX_GPUS = 100_000
 MAX_FIGURES = 10_000
 """The largest published tables have some two thousand."""
+# Also those of weights alone.
+_FORMATS = frozenset(map(str, Precision))
 # Columns of the curated table that are arguments of `record` as they stand.
 _SAME = (
     "gpu", "gpu_id", "workload", "mode", "precision", "framework", "item", "date", "locator", "note",
@@ -216,7 +218,7 @@ def record(
     publisher's other frameworks than ours are named in `software` and distinguished by `session`.
     """
     named = precision.rstrip("?")
-    is_precision = named in PRECISIONS
+    is_precision = named in _FORMATS
     ours = next((f for f in ("tensorflow", "jax") if framework.casefold().startswith(f)), "torch")
     return Record(
         question=Question(

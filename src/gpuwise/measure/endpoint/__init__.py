@@ -142,8 +142,8 @@ class Client:
         models = await self._models()
         if not self.model:
             if len(models) != 1:
-                named = ", ".join(models[:5]) or "none"
-                raise InputError(f"the server lists several models: {named}", hint="name one", code="model")
+                named = f"several models: {', '.join(models[:5])}" if models else "no models"
+                raise InputError(f"the server lists {self.clean(named)}", hint="name one", code="model")
             self.model = models[0]
         elif models and self.model not in models:
             listed = ", ".join(models[:5])
@@ -182,7 +182,7 @@ class Client:
                     self.engine = self.clean(response.headers.get("Server", ""))
                     body = await response.content.read(LONGEST_LINE)
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
-                said = self.clean(str(error)) or type(error).__name__
+                said = self.clean(str(getattr(error, "os_error", error))) or type(error).__name__
                 problem = f"no server answers at {self.url}: {said}"
                 raise MachineError(problem, hint="start the server, or check its address") from error
             if response.status in (401, 403):
@@ -270,7 +270,7 @@ class Client:
         try:
             chunk = _DECODE.decode(data)
         except (msgspec.DecodeError, RecursionError):
-            timing.failure, timing.said = "protocol", self.clean(data[:MAX_QUOTED].decode("utf-8", "replace"))
+            timing.failure, timing.said = "protocol", self.clean(data.decode("utf-8", "replace"))
             return False
         if chunk.error is not None:
             timing.failure, timing.said = "server-error", self.clean(str(chunk.error))
