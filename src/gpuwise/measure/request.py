@@ -138,7 +138,9 @@ def configs(request: Request) -> tuple[RunConfig, ...]:
     if request.shared.scaling == "tensor" and whole:
         problem = f"tensor parallel are language models but for adapters, not {whole[0]}"
         raise InputError(problem, hint="such as llama-3.1-8b-decode or llama-3.1-8b-full")
-    models = tuple(config for spec in chosen for config in _models(spec, request))
+    every = (config for spec in chosen for config in _models(spec, request))
+    # Those that are compiled one after the other can be compiled together.
+    models = tuple(sorted(every, key=lambda config: config.compile))
     if not models and not any("limit" in spec.modes for spec in chosen):
         raise InputError(
             f"no workload of {', '.join(request.workloads)} has mode {', '.join(request.modes)} "

@@ -36,8 +36,9 @@ from gpuwise.model.result import BatchTrial, Issue, Measurement, Result, Window
 from gpuwise.model.units import percent, seconds, significant
 
 # Of rows that are compiled at the same time: the share of the memory that they may fill, that of one of which
-# nothing is known, the cores that each needs, and how many there are at most.
-FILLED, UNKNOWN, CORES, MOST_TOGETHER = 0.9, 1 / 3, 4, 4
+# nothing is known and its bytes at most (of 60 rows at their own batch on an H200 three took more), the cores
+# that each needs, and how many there are at most.
+FILLED, UNKNOWN, UNKNOWN_BYTES, CORES, MOST_TOGETHER = 0.9, 1 / 3, 32e9, 4, 4
 # The name of a device without a sensor, until its process reports it.
 UNWATCHED = "GPU"
 # How much longer than the median a step may take, in two windows, before a soak is stopped; and windows that
@@ -155,8 +156,9 @@ class Session:
         known = [(m, m.config) for m in self.result.measurements if m.memory_peak_bytes]
         took = {(c.workload, c.mode, c.precision, m.batch): m.memory_peak_bytes for m, c in known}
         whole, filled, group = self.result.environment.device_memory_bytes or math.inf, 0.0, []
+        usual = min(UNKNOWN * whole, UNKNOWN_BYTES)
         for row in (config, *later)[: self.together if self.turns is None else 1]:
-            filled += took.get((row.workload, row.mode, row.precision, row.batch)) or UNKNOWN * whole
+            filled += took.get((row.workload, row.mode, row.precision, row.batch)) or usual
             if not separable(row) or filled > FILLED * whole:
                 break
             group.append(row)
@@ -382,7 +384,7 @@ class Session:
 
     def settled(self, config: RunConfig) -> RunConfig:
         """With the batch of one GPU, where several are to be compared with it and none was asked for."""
-        if config.gpus == 1 or config.batch is not None or config.mode == "limit":
+        if config.gpus == 1 or config.batch or config.mode == "limit":
             return config
         alone = replace(config, gpus=1, nodes=1, scaling="weak")
         measured = next((m for m in self.result.measurements if m.config == alone and m.status == "ok"), None)

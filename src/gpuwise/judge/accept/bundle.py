@@ -145,7 +145,10 @@ def _private(result: Result, serials: bool) -> Result:
     return replace(
         result,
         command=private(result.command),
-        resumed=tuple(replace(each, command=private(each.command)) for each in result.resumed),
+        resumed=tuple(
+            replace(each, command=private(each.command), card=each.card if serials else None)
+            for each in result.resumed
+        ),
         environment=replace(environment, variables=variables, card=environment.card if serials else None),
         measurements=measurements,
     )
