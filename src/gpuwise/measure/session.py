@@ -19,7 +19,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain, pairwise, takewhile
+from itertools import chain, takewhile
 from statistics import fmean, median
 from tempfile import NamedTemporaryFile
 
@@ -48,6 +48,8 @@ SOAK_SLOW, SOAK_SEEN = 1.2, 6
 # steps that a phase takes at least, which count where a step takes seconds.
 OF_PEAK = 0.3
 STEPS = {"first step": 1, "warm-up": 3, "timing": 3, "profile": 4}
+# Phases until a row is ready to be timed: those of rows that are compiled together run at the same time.
+PREPARING, SLOWER = ("start", "search", "build", "compile", "first step"), 1.15  # For each one more
 COOLING = f"waiting until the device is below {COOL_C:.0f} C"
 VANISHED = "the measuring process ended itself before it was done (os._exit in the workload?)"
 
@@ -183,13 +185,25 @@ class Session:
         at = names.index(phase) if phase in names else len(names)
         spent_s = time.monotonic() - builder.now_s
         # What takes longer than expected goes on for a third again, so the time left neither stands nor ends.
-        now_s = max(phases.get(phase, 0.0) - spent_s, spent_s / 3)
-        rest_s = sum(phases[name] for name in names[at + 1 :])
-        for before, each in pairwise((config, *later)):
-            phases = self._expected(each)
-            runs = 1 if each is config else each.repeat
-            rest_s += runs * sum(phases.values()) - shared(before, each) * phases.get("start", 0.0)
-        return now_s + rest_s
+        left_s = max(phases.get(phase, 0.0) - spent_s, spent_s / 3)
+        left_s += sum(phases[name] for name in names[at + 1 :])
+        # Those beside it are prepared when it is, and so are those of each group that follows.
+        number = sum(not child.idle for child in self.ahead)
+        left_s += sum(self._parts(each)[1] for each in later[:number])
+        while number < len(later):
+            each, before = later[number], later[number - 1] if number else config
+            group = (each, *self._beside(each, later[number + 1 :]))
+            preparing, timed = zip(*map(self._parts, group), strict=True)
+            left_s += (1 if each is config else each.repeat) * (max(preparing) * SLOWER ** (len(group) - 1) + sum(timed))
+            left_s -= shared(before, each) * self._expected(each).get("start", 0.0)
+            number += len(group)
+        return left_s
+
+    def _parts(self, config: RunConfig) -> tuple[float, float]:
+        """Seconds until a measurement is prepared, and from then on."""
+        phases = self._expected(config)
+        preparing_s = sum(phases.get(name, 0.0) for name in PREPARING)
+        return preparing_s, sum(phases.values()) - preparing_s
 
     def _step_s(self, config: RunConfig, builder: MeasurementBuilder) -> float:
         """A step's time: as in the warm-up, before it by its operations and this device's matrix products;
@@ -207,6 +221,8 @@ class Session:
         if like is None:
             return usual
         phases = {name: like[1].get(name, 0.0) / like[0].repeat for name in usual}
+        if config.compile and sum(phases.get(name, 0.0) for name in PREPARING) < 1:
+            phases |= {name: usual[name] for name in PREPARING}  # It was prepared beside another
         # The other may have had more time, or a batch that was given.
         phases["timing"] = min(phases["timing"], max(config.time_s, usual["timing"]))
         return phases | ({"search": usual["search"]} if usual.get("search") else {})
