@@ -194,7 +194,9 @@ class Session:
             each, before = later[number], later[number - 1] if number else config
             group = (each, *self._beside(each, later[number + 1 :]))
             preparing, timed = zip(*map(self._parts, group), strict=True)
-            left_s += (1 if each is config else each.repeat) * (max(preparing) * SLOWER ** (len(group) - 1) + sum(timed))
+            left_s += (1 if each is config else each.repeat) * (
+                max(preparing) * SLOWER ** (len(group) - 1) + sum(timed)
+            )
             left_s -= shared(before, each) * self._expected(each).get("start", 0.0)
             number += len(group)
         return left_s

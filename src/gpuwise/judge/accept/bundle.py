@@ -218,7 +218,7 @@ def gather(paths: Sequence[Path]) -> tuple[tuple[Host, ...], tuple[tuple[str, st
     hosts = tuple(
         replace(places[name], name=name, cards=_distinct(of_host), common=tuple(common[name]))
         for name, of_host in cards.items()
-        if of_host
+        if of_host or common[name]
     )
     if not hosts:
         problem = "no result was found"
