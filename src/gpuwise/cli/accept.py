@@ -104,7 +104,7 @@ def command(results: tuple[str, ...], **options: Any) -> None:
         to = replace(to, file=None)
     to.answer(answer)
     if results and to.on_screen and not quiet:
-        for beside in (show.models(verdict), show.hosts(verdict), show.deviations(verdict.deviations)):
+        for beside in (show.models(verdict), show.hosts(verdict)):
             if beside.rows:
                 printer.table(beside)
     if answer.exit_status == NoDataError.exit_code:

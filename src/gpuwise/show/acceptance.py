@@ -9,11 +9,11 @@ from typing import Any
 
 from gpuwise.judge.accept.bundle import LOOSE
 from gpuwise.judge.accept.card import Acceptance, Judged, TestedCard, named, question, speed_of, speeds
-from gpuwise.judge.accept.fleet import Deviation, Fleet
+from gpuwise.judge.accept.fleet import Fleet
 from gpuwise.judge.accept.judging import flapped, hottest, quarters, weak
-from gpuwise.model.result import Issue, Link, grouped
+from gpuwise.model.result import Issue, Link, Measurement, Telemetry, grouped
 from gpuwise.model.units import Amount, celsius, percent, seconds, whole
-from gpuwise.show.charts import Mark, Plot, Point, Rows, Series, linear
+from gpuwise.show.charts import Axis, Mark, Plot, Point, Rows, Series, linear
 from gpuwise.show.page import Figure, Page, Section, section
 from gpuwise.show.results import counted
 from gpuwise.show.table import Table, rate
@@ -121,7 +121,7 @@ def certificate(found: Acceptance | Fleet) -> Page:
     """The verdict as a page to keep: every card, link and speed with its limit, and every reason."""
     hosts = found.hosts if isinstance(found, Fleet) else (("", found),)
     every = [(name, judged) for name, each in hosts for judged in each.cards]
-    failed = [f"{name} {blame(each)}".strip() for name, each in hosts if not each.passed]
+    failed = [f"{name}: {blame(each)}".removeprefix(": ") for name, each in hosts if not each.passed]
     passed = sum(judged.outcome == "pass" for _, judged in every)
     dates = sorted(judged.card.result.created_at[:10] for _, judged in every)
     machines = counted(sum(bool(each.cards) for _, each in hosts), "host")
@@ -237,45 +237,40 @@ def _copied(found: Acceptance, link: Link) -> dict[str, str]:
 
 def soaks(every: Sequence[tuple[str, Judged]]) -> Section:
     """Each soak from its first to its last quarter; those that slowed most are drawn over time."""
-    found = [
-        (f"{host} {judged.card.name}".strip(), m)
-        for host, judged in every
-        for m in judged.card.result.measurements
-        if m.config.protocol == "soak" and all(quarters(m))
-    ]
-    found.sort(key=lambda pair: quarters(pair[1])[0] / quarters(pair[1])[1])
-    rows, speed, heat = [], [], []
+    found = [(f"{host} {j.card.name}".strip(), m) for host, j in every for m in j.card.result.measurements]
+    found = sorted((each for each in found if all(quarters(each[1]))), key=lambda each: _kept(each[1]))
+    rows: list[dict[str, Any]] = []
+    lines: dict[str, list[Series]] = {"speed, first quarter = 1": [], "temperature, °C": []}
     for name, m in found:
-        (first, last), told, items = quarters(m), m.telemetry, m.items_per_step or 0.0
-        began_s = m.windows[0].started_s
+        (first, last), told, items = quarters(m), m.telemetry or Telemetry(samples=0), m.items_per_step or 0.0
+        began_s, clock = m.windows[0].started_s, told.sm_clock_min_hz
         rows.append({
             "card": name, "ran": seconds(m.windows[-1].ended_s - began_s),
             "first quarter": rate(items / first, m.item), "last quarter": rate(items / last, m.item),
-            "change": percent(first / last - 1),
-            "hottest": str(celsius(told.temperature_max_c if told else None)),
-            "lowest clock": f"{told.sm_clock_min_hz / 1e6:.0f} MHz" if told and told.sm_clock_min_hz else "",
+            "change": percent(_kept(m) - 1), "hottest": celsius(told.temperature_max_c),
+            "lowest clock": f"{clock / 1e6:.0f} MHz" if clock else "",
             "ended": m.error or ("" if m.status == "ok" else m.status),
         })  # fmt: skip
-        steps = [((w.ended_s - began_s) / 60, first * len(w.step_s) / sum(w.step_s)) for w in m.windows]
-        speed.append(Series(name=name, points=tuple(Point(x=x, y=y, dot=False) for x, y in steps)))
-        read = [((r.at_s - began_s) / 60, r.temperature_c) for r in (told.timeline if told else ())]
-        hot = tuple(Point(x=x, y=c, dot=False) for x, c in read if c is not None)
-        heat.append(Series(name=name, points=hot))
-    plots = (("speed, first quarter = 1", speed[:FADED]), ("temperature, °C", heat[:FADED]))
-    charts = tuple(
-        Plot(
-            x=linear("minutes", (p.x for one in lines for p in one.points)),
-            y=linear(title, (p.y for one in lines for p in one.points)),
-            series=tuple(lines),
-            height=160,
-        )
-        for title, lines in plots
-        if any(one.points for one in lines)
-    )
-    table = Table.of(rows, title="Soak")
+        kept = [(w.ended_s, first * len(w.step_s) / sum(w.step_s)) for w in m.windows]
+        heat = [(read.at_s, read.temperature_c) for read in told.timeline if read.temperature_c is not None]
+        for drawn, values in zip(lines.values(), (kept, heat), strict=True):
+            line = tuple(Point(x=(at_s - began_s) / 60, y=y, dot=False) for at_s, y in values)
+            drawn.append(Series(name=name, points=line))
+    charts = []
+    for title, drawn in lines.items():
+        if points := [point for line in drawn[:FADED] for point in line.points]:
+            ends = 0.95 * min(p.y for p in points), 1.02 * max(p.y for p in points)
+            x = linear("minutes", (p.x for p in points))
+            charts.append(Plot(x=x, y=Axis(title=title, ends=ends), series=tuple(drawn[:FADED]), height=160))
     caption = "Cards that slowed most." if len(found) > FADED else "Each card over its soak."
-    drawn = (Figure(charts=charts, table=table, caption=caption),) if found else ()
-    return section("certificate", "soak", figures=drawn)
+    figure = Figure(charts=tuple(charts), table=Table.of(rows, title="Soak"), caption=caption)
+    return section("certificate", "soak", figures=(figure,) if found else ())
+
+
+def _kept(m: Measurement) -> float:
+    """The speed of a soak's last quarter over that of its first."""
+    first, last = quarters(m)
+    return first / last
 
 
 def brief(issues: Sequence[Issue]) -> Iterator[Issue]:
@@ -329,27 +324,6 @@ def fleet_cards(found: Fleet) -> Table:
         ),
         title=f"{found.outcome}: {passed} of {counted(cards, 'card')}{where} {verb}; {named} {unlike}",
         notes=tuple(notes),
-    )
-
-
-def deviations(found: Sequence[Deviation]) -> Table:
-    """Every speed that is unlike its model's, the slowest first."""
-    return Table.of(
-        (
-            {
-                "host": each.host,
-                "card": each.card,
-                "model": each.device,
-                "speed of": each.question,
-                "here": rate(each.value, each.item),
-                "median": rate(each.median, each.item),
-                "difference": percent(each.value / each.median - 1),
-                "z": Amount(f"{each.z:+.1f}", each.z),
-                "outlier": "yes" if each.outlier else "no",
-            }
-            for each in found
-        ),
-        title="Unlike the rest of their model",
     )
 
 
