@@ -23,7 +23,17 @@ from gpuwise.measure.session import soak_ends
 from gpuwise.measure.telemetry.health import fabric
 from gpuwise.measure.telemetry.sensor import MOST_READINGS, DeviceInfo, Wear
 from gpuwise.model.question import Environment, RunConfig
-from gpuwise.model.result import Interval, Link, Measurement, Reading, Result, Telemetry, Window
+from gpuwise.model.result import (
+    Group,
+    Interval,
+    Link,
+    Measurement,
+    Rank,
+    Reading,
+    Result,
+    Telemetry,
+    Window,
+)  # fmt: skip
 
 Call = Callable[..., tuple[int, str, str]]
 SSH = """#!/bin/sh
@@ -31,6 +41,10 @@ for word; do last=$word; done
 while [ "${1#-}" != "$1" ]; do shift; shift; done
 case $1 in
     dead) echo "ssh: connect to host dead port 22: Connection timed out" >&2; exit 255;;
+esac
+case $last in
+    *hostname*) echo "192.0.2.9 fd00::2";;
+    *all-reduce*) echo "$last" > "$BUNDLES/$1.joined"; cat "$BUNDLES/$1.json";;
     *) echo "$last" > "$BUNDLES/$1.asked"; echo "all pass" >&2; cat "$BUNDLES/$1.zip";;
 esac
 """
@@ -50,6 +64,24 @@ def card(name: str, value: float, number: int) -> TestedCard:
     return TestedCard(name=name, result=result, info=DeviceInfo(index=number % 8, name="NVIDIA H200"))
 
 
+def joined(node: int, nodes: int) -> bytes:
+    """What a host of a rack keeps of the exchange of all."""
+    config = RunConfig(
+        workload="all-reduce", mode="limit", precision="fp32", batch=64, gpus=2 * nodes, nodes=nodes
+    )
+    ranks = tuple(Rank(rank=n, node=n // 2, device="NVIDIA H200") for n in range(2 * nodes))
+    found = Measurement(
+        config=config, workload_version=1, status="ok", item="byte", started_at="", batch=64,
+        throughput=Interval(value=4e11, low=3.9e11, high=4.1e11, method="bursts"),
+        group=Group(backend="nccl", parallel=None, node=node, ranks=ranks),
+    )  # fmt: skip
+    place = Environment(device="NVIDIA H200")
+    alone = replace(card("", 4.2e12, 0).result.measurements[0], group=None)
+    every = (alone, found)
+    result = Result(id=f"n{node}", created_at="2026", command="c", environment=place, measurements=every)
+    return store.encode(result)
+
+
 @pytest.fixture
 def rack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two hosts of two cards, of which one is slow; `dead` does not answer."""
@@ -65,6 +97,7 @@ def rack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         start = 2 * int(host[-1])
         cards = [card("GPU 0", one, start), card("GPU 1", two, start + 1)]
         (tmp_path / f"{host}.zip").write_bytes(bundle.pack(cards, (), "page", {}, links=links))
+        (tmp_path / f"{host}.json").write_bytes(joined(int(host[-1]) - 1, 2))
     (tmp_path / "hosts").write_text("node1  # the first\n\nnode2 /opt/gpuwise\ndead\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -89,6 +122,37 @@ def test_a_rack_is_judged_by_the_bundles_of_its_hosts(gpuwise: Call, rack: Path)
     page = (rack / "certificate.html").read_text()
     assert page.count("NV18") == 2
     assert "did not answer" in page
+    # All that answered exchanged data, once: the first as the others reach it.
+    for number, name in enumerate(("node1", "/opt/gpuwise")):
+        asked = (rack / f"node{number + 1}.joined").read_text()
+        meeting = f"--nodes 2 --rdzv 192.0.2.9:29400 --node-rank {number} --output all.json"
+        assert f"{name if number else 'gpuwise'} bench all-reduce" in asked
+        assert "--gpus 2" in asked
+        assert meeting in asked.replace('"', "")
+    assert "all-reduce fp32 over 4 GPUs of 2 hosts" in page
+    assert "400\u00a0GB/s" in page
+    common = store.load(rack / "rack" / "all-hosts.json").measurements
+    assert [(m.config.workload, m.config.nodes) for m in common] == [("all-reduce", 2)]
+    (rack / "node1.joined").unlink()
+    assert gpuwise(*words)[0] == 1
+    assert not (rack / "node1.joined").exists()
+
+
+def test_hosts_that_cannot_reach_each_other_are_named_and_the_cards_judged(gpuwise: Call, rack: Path) -> None:
+    (rack / "hosts").write_text("node1\nnode2\n")
+    (rack / "node2.json").unlink()
+    code, out, _ = gpuwise("accept", "--hosts", "hosts", "--json")
+    (missing,) = json.loads(out)["missing"]
+    assert code == 1  # the slow card
+    assert missing["host"] == "all hosts"
+    assert missing["why"].startswith("node2: ")
+    assert not (rack / "rack" / "all-hosts.json").exists()
+
+
+def test_a_host_whose_bundle_is_damaged_does_not_pass(gpuwise: Call, rack: Path) -> None:
+    (rack / "node2.zip").write_bytes((rack / "node1.zip").read_bytes()[:-9])
+    assert gpuwise("accept", str(rack / "node1.zip"))[0] == 0
+    assert gpuwise("accept", str(rack))[0] == 5
 
 
 def test_a_rack_of_which_one_host_is_missing_does_not_pass(gpuwise: Call, rack: Path) -> None:
@@ -134,7 +198,7 @@ def test_a_bundle_for_which_the_disk_has_no_room_leaves_the_others(
     found = json.loads(out)
     assert code == 1  # node2 has a slow card
     assert {each["host"]: each["why"].partition(":")[0] for each in found["missing"]} == {
-        "node1": "its bundle could not be kept", "dead": "ssh",
+        "node1": "its answer could not be kept", "dead": "ssh",
     }  # fmt: skip
     assert [each["host"] for each in found["hosts"]] == ["node2"]
 
@@ -146,6 +210,7 @@ def test_sixty_four_hosts_take_seconds_beside_their_own_tests(
     for place, name in enumerate(names):
         cards = [card(f"GPU {n}", 4.2e12, 8 * place + n) for n in range(8)]
         (rack / f"{name}.zip").write_bytes(bundle.pack(cards, (), "page", {}))
+        (rack / f"{name}.json").write_bytes(joined(place, 64))
     (rack / "hosts").write_text("\n".join(names))
     began = time.process_time()
     code, out, _ = gpuwise("accept", "--hosts", "hosts", "--json")

@@ -79,7 +79,11 @@ def test_a_session_on_two_cards_is_no_card_s_own() -> None:
     assert resume.continued(old, old).environment.card == "a"
     other = replace(old, environment=replace(FOUND, card="b"))
     resume.check_same(old, other.environment)
-    assert resume.continued(old, other).environment.card is None
+    both = resume.continued(old, other)
+    assert (both.environment.card, both.resumed[0].card) == (None, "b")
+    # Which card went on is said once: where it changes.
+    assert [each.card for each in resume.continued(both, other).resumed] == ["b", None]
+    assert [each.card for each in resume.continued(both, old).resumed] == ["b", "a"]
 
 
 def test_published_figures_are_no_session() -> None:

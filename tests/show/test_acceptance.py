@@ -10,9 +10,9 @@ import pytest
 from gpuwise.judge.accept.bundle import Host
 from gpuwise.judge.accept.card import Acceptance, Judged, TestedCard, question
 from gpuwise.judge.accept.fleet import summarise
-from gpuwise.model.result import Issue
+from gpuwise.model.result import Issue, Reading, Telemetry, Window
 from gpuwise.show import acceptance as report
-from gpuwise.show.charts import Rows
+from gpuwise.show.charts import Plot, Rows
 from gpuwise.show.table import markdown
 
 from .conftest import COPY, MATMUL, OOM, result
@@ -73,8 +73,6 @@ def test_a_fleet() -> None:
     assert cards.notes == ("skipped x.json: no result",)
     (row,) = report.models(one).rows
     assert row == ("NVIDIA H200", "copy fp32", "30", "4.10 TB/s", "0.0 %", "3.28 TB/s", "4.10 TB/s", "1")
-    (unlike,) = report.deviations(one.deviations).rows
-    assert unlike[4:7] == ("3.28 TB/s", "4.10 TB/s", "-20.0 %")
     assert report.hosts(one).rows[0] == ("h7", "NVIDIA H200", "1", "0", "80.0 %")
     assert report.hosts(one).notes == ("and 10 more hosts: --json lists them",)
     assert len(report.fleet_document(one)["hosts"]) == 30
@@ -98,3 +96,35 @@ def test_a_certificate_draws_the_least_margins() -> None:
     assert len(figure.table.rows) == 20
     # Where nothing is known there is nothing to draw.
     assert not report.certificate(found(judged("GPU 0"))).sections[0].figures
+
+
+def soak(name: str, *steps_s: float) -> Judged:
+    windows = tuple(
+        Window(step_s=(s,) * 4, started_s=60 * n, ended_s=60 * n + 60) for n, s in enumerate(steps_s)
+    )
+    heat = tuple(Reading(at_s=60.0 * n, temperature_c=60.0 + n) for n in range(len(steps_s)))
+    told = Telemetry(samples=9, temperature_max_c=71.0, sm_clock_min_hz=1.5e9, timeline=heat)
+    config = replace(COPY.config, workload="resnet50", mode="train", protocol="soak")
+    ran = replace(COPY, config=config, windows=windows, telemetry=told, items_per_step=100.0, item="image")
+    return Judged(card=TestedCard(name=name, result=result(ran)))
+
+
+def test_a_soak_is_drawn_over_time_the_card_that_slowed_most_first() -> None:
+    every = [("h", soak("GPU 0", *[0.1] * 8)), ("h", soak("GPU 1", *[0.1] * 6, 0.125, 0.125))]
+    (figure,) = report.soaks([*every, ("h", judged("GPU 2"))]).figures
+    assert [row[0] for row in figure.table.rows] == ["h GPU 1", "h GPU 0"]
+    assert figure.table.rows[0][1:6] == ("8 min 00 s", "1,000 images/s", "800.0 images/s", "-20.0 %", "71 °C")
+    speed, heat = figure.charts
+    assert isinstance(speed, Plot)
+    assert isinstance(heat, Plot)
+    assert [point.y for point in speed.series[0].points[-2:]] == pytest.approx([0.8, 0.8])
+    assert [point.x for point in heat.series[1].points[:2]] == [0.0, 1.0]
+    assert not report.soaks([("h", judged("GPU 2"))]).figures
+
+
+def test_reasons_of_one_kind_are_one_and_failures_come_first() -> None:
+    spread = [Issue.invalid("spread", f"copy {n}", "") for n in range(3)]
+    kept = list(report.brief([Issue.warning("ecc", "one", ""), *spread]))
+    assert [(issue.code, issue.detail) for issue in kept] == [
+        ("spread", "copy 0; and 2 more such"), ("ecc", "one"),
+    ]  # fmt: skip

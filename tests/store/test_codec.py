@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
+import subprocess
+import sys
 import types
 import typing
 from dataclasses import replace
@@ -295,3 +297,27 @@ def test_as_many_digits_in_a_text_do_no_harm(example: Result, before: str) -> No
     said = replace(example.measurements[1], error=f"{before}{'9' * 400}{before}")
     example = replace(example, measurements=(example.measurements[0], said))
     assert store.decode(store.encode(example), "x.json") == example
+
+
+THREADS = """
+import sys, threading
+from gpuwise.measure import events
+from gpuwise.store.codec import decode
+sys.setswitchinterval(1e-6)
+data, gate, ended = sys.stdin.buffer.read(), threading.Barrier(8), []
+ready = events.encode(events.Ready(version="2", device="d"))
+def read(number):
+    gate.wait()
+    decode(data, "x") if number % 2 else events.decode(ready)
+    ended.append(number)
+threads = [threading.Thread(target=read, args=(number,)) for number in range(8)]
+for each in (*threads,): each.start()
+for each in threads: each.join()
+sys.exit(len(ended) != 8)
+"""
+
+
+def test_threads_may_read_at_the_same_time(example: Result) -> None:
+    """The first use of a type by two threads ended the process with a segmentation fault."""
+    done = subprocess.run([sys.executable, "-c", THREADS], input=store.encode(example), check=False)
+    assert done.returncode == 0

@@ -33,8 +33,8 @@ from gpuwise.show import acceptance as show
 from gpuwise.show.table import markdown
 
 BUNDLE, CERTIFICATES = ".zip", (".html", ".pdf")
-# Longest wait for the verdict of one host of a rack, beside its soak.
-HOST_S = 3600.0
+# Longest wait for the verdict of one host of a rack, beside its soak; and for what all do together.
+HOST_S, TOGETHER_S = 3600.0, 900.0
 GUIDE = "gpuwise accept RESULT|FOLDER... takes --against FILE|GPU, --margin, -o and --json"
 # Options that mean nothing where files are judged.
 MEASURING = (
@@ -104,7 +104,7 @@ def command(results: tuple[str, ...], **options: Any) -> None:
         to = replace(to, file=None)
     to.answer(answer)
     if results and to.on_screen and not quiet:
-        for beside in (show.models(verdict), show.hosts(verdict), show.deviations(verdict.deviations)):
+        for beside in (show.models(verdict), show.hosts(verdict)):
             if beside.rows:
                 printer.table(beside)
     if answer.exit_status == NoDataError.exit_code:
@@ -131,16 +131,30 @@ def _measured_rack(options: dict[str, Any]) -> dict[str, str]:
     words += ["--device", device] if device else []
     words += ["--input", "host"] if options["input"] == "host" else []
     words += [f"--{name}" for name in ("toy", "resume") if options[name]]
-    words += ["--with-serials"] if options["with_serials"] else []
-    options["with_serials"] = False  # the hosts put them into their bundles
-    options["folder"].mkdir(parents=True, exist_ok=True)
+    folder: Path = options["folder"]
+    folder.mkdir(parents=True, exist_ok=True)
     say = printer.talk if not options["quiet"] else lambda text: None
-    missing = cluster.accept_on(
-        hosts, words, options["folder"], limit_s=HOST_S + 2 * soak_s, over=options["over"], show=say
-    )
+    rack = cluster.Rack(hosts=hosts, folder=folder, over=options["over"], show=say)
+    # The certificate names each card, and a card is counted by its own id.
+    missing = rack.accept([*words, "--with-serials"], HOST_S + 2 * soak_s)
+    options["with_serials"] = False  # the hosts put them into their bundles
     if len(missing) == len(hosts):
         name, why = next(iter(missing.items()))
         raise RunError(f"no host answered; {name}: {why}", hint=f"gpuwise doctor on {name}")
+    answered = tuple(host for host in hosts if host.name not in missing)
+    bundles, common = [folder / f"{host.name}.zip" for host in answered], folder / "all-hosts.json"
+    # A host that answers only now joins what the others did together.
+    done = common.exists() and common.stat().st_mtime >= max(each.stat().st_mtime for each in bundles)
+    if "limits" in options["suites"] and len(answered) > 1 and not done:
+        from gpuwise.judge.accept import bundle
+
+        cards = [len(bundle.unpack(each).cards) for each in bundles]
+        how = ["--device", "cpu"] if kind == "cpu" else []
+        how += ["--toy"] if options["toy"] else []
+        how += ["--time", options["time_s"]] if options["time_s"] else []
+        apart = replace(rack, hosts=answered).exchange(min(cards), [*how, "--quiet"], TOGETHER_S)
+        if apart:
+            missing["all hosts"] = "; ".join(f"{name}: {why}" for name, why in apart.items())
     return missing
 
 

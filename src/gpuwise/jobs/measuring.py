@@ -104,7 +104,7 @@ def bench(request: BenchRequest, listen: Listen = lambda update: None) -> Answer
     plan, skipped = plan_for(request.plan, target, suite=request.suite)
     recipes: Mapping[RunConfig, Sequence[Tuned]] = {}
     if request.switches is None:
-        plan, recipes = recall(plan, target.id, request.recipe)
+        plan, recipes = recall(plan, target.id, request.recipe, suite=request.suite)
     else:
         given = request.switches
         if any(config.framework != "torch" for config in plan):

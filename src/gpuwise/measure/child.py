@@ -262,8 +262,9 @@ def run(
             job, clock, step, first = here.begin(batch)
             break
         except Exception as error:
-            # A batch that was asked for is not halved.
-            if config.batch is not None or batch == 1 or not adapter.out_of_memory(error):
+            # A batch that was asked for is not halved, nor one that may fit without what is built beside it.
+            alone = not (config.batch or adapter.turn.shared)
+            if not alone or batch == 1 or not adapter.out_of_memory(error):
                 raise
         report_trial(BatchTrial(batch=batch, fits=False, compiled=config.compile))
         batch //= 2
@@ -313,10 +314,9 @@ def choose_batch(adapter: Adapter[Any], config: RunConfig, report: events.Report
     """One GPU's batch: the one asked for, the fastest one found, or the workload's own; None where not even
     one item fits. A quick run takes the workload's own, to be halved while it does not fit."""
     spec = adapter.spec(config)
-    if not searched(config):
-        return config.batch or spec.cpu_batch
-    if config.quick:
-        return spec.default_batch
+    if config.quick or not searched(config):
+        small = config.device == "cpu" or config.size == "toy"
+        return config.batch or (spec.cpu_batch if small else spec.default_batch)
     single = replace(config, gpus=1, nodes=1, scaling="weak")
     cheap = replace(single, compile=config.compile and not adapter.searches_eagerly)
 

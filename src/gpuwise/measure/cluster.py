@@ -268,57 +268,102 @@ REACH: dict[Over, tuple[str, ...]] = {
 }
 
 
-def accept_on(
-    hosts: Sequence[Remote],
-    arguments: Sequence[str],
-    folder: Path,
-    *,
-    limit_s: float,
-    over: Over = "ssh",
-    show: Callable[[str], object] = lambda line: None,
-) -> dict[str, str]:
-    """Run `gpuwise accept` on all hosts at once; their bundles as FOLDER/HOST.zip. Returns what kept a host
-    from answering, by its name.
+# What all GPUs of a rack do together, in MiB from latency to bandwidth.
+COLLECTIVES = ("all-reduce,all-gather,reduce-scatter,all-to-all,send-receive", "--batch", "1,64,1024")
 
-    A bundle that is there already is kept and its host not asked again, so an interrupted rack is gone on
-    with, also by a scheduler that starts the job again. Raises MachineError where this machine has no ssh,
-    srun or kubectl.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rack:
+    """Hosts of a list, and how they are reached. Each method runs one command on all of them at once and
+    returns what kept a host from answering, by its name; it raises MachineError where this machine has no
+    ssh, srun or kubectl.
     """
-    program, *options = REACH[over]
-    if shutil.which(program) is None:
-        problem = f"there is no {program} here"
-        raise MachineError(problem, hint="run the test on each host, and judge the bundles")
-    begun = time.monotonic()
 
-    def one(host: Remote) -> str:
-        place = folder / f"{host.name}.zip"
-        if place.exists():
-            return ""
-        words = f"{host.command} accept {shlex.join(arguments)} -o bundle.zip"
-        # The verdict goes to standard error, so that standard output is the bundle alone.
-        script = f'd=$(mktemp -d) && cd "$d" && {{ {words} >&2; cat bundle.zip; cd /; rm -rf "$d"; }}'
-        call = [program, *(option.replace("{}", host.name) for option in options), script]
-        try:
-            done = subprocess.run(
-                call, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit_s, check=False
-            )
-        except subprocess.TimeoutExpired:
-            return f"no verdict after {limit_s:.0f} s"
-        if not zipfile.is_zipfile(io.BytesIO(done.stdout)):
+    hosts: tuple[Remote, ...]
+    folder: Path  # Where their answers go
+    over: Over = "ssh"
+    show: Callable[[str], object] = lambda line: None
+
+    def accept(self, arguments: Sequence[str], limit_s: float) -> dict[str, str]:
+        """Test each host by itself; bundles as FOLDER/HOST.zip. One that is there already is kept and its
+        host not asked again: an interrupted rack is gone on with, also by a scheduler that starts the job
+        again.
+        """
+
+        def keep(host: Remote, answer: bytes) -> bool:
+            is_bundle = zipfile.is_zipfile(io.BytesIO(answer))
+            if is_bundle:
+                store.write(answer, self.folder / f"{host.name}.zip")
+            return is_bundle
+
+        left = [host for host in self.hosts if not (self.folder / f"{host.name}.zip").exists()]
+        words = f"accept {shlex.join(arguments)} -o bundle.zip"
+        return self._run(left, lambda host: f"{host.command} {words}", "bundle.zip", keep, limit_s)
+
+    def exchange(self, gpus: int, arguments: Sequence[str], limit_s: float) -> dict[str, str]:
+        """Collectives over so many GPUs of each host, joined by torchrun's rendezvous on the first one; their
+        common result as FOLDER/all-hosts.json.
+        """
+        answers: dict[str, str] = {}
+
+        def keep(host: Remote, answer: bytes) -> bool:
+            answers[host.name] = answer.decode(errors="replace").strip()
+            return bool(answers[host.name])
+
+        head = self.hosts[0]
+        # As the others reach it, whatever ssh calls it.
+        if missing := self._run([head], lambda host: "(hostname -I > address)", "address", keep, limit_s):
+            return missing
+        address = answers[head.name].split()[0]
+        number = {host: str(place) for place, host in enumerate(self.hosts)}
+        job = ClusterJob(nodes=len(number), gpus_per_node=gpus, arguments=(*COLLECTIVES, *arguments))
+
+        def words(host: Remote) -> str:
+            line = job.command(host=address, rank=number[host], output="all.json")
+            return line.replace("gpuwise", host.command, 1)
+
+        if not (missing := self._run(self.hosts, words, "all.json", keep, limit_s)):
+            results = [store.decode(answers[host.name].encode(), host.name) for host in self.hosts]
+            whole = merged(results)
+            common = tuple(m for m in whole.measurements if m.config.nodes > 1)
+            store.save(replace(whole, measurements=common), self.folder / "all-hosts.json")
+        return missing
+
+    def _run(
+        self, hosts: Sequence[Remote], command: Callable[[Remote], str], answer: str,
+        keep: Callable[[Remote, bytes], bool], limit_s: float,
+    ) -> dict[str, str]:  # fmt: skip
+        """Run a command on all hosts at once; `keep` gets the file that each wrote, and says if it is one."""
+        program, *options = REACH[self.over]
+        if shutil.which(program) is None:
+            problem = f"there is no {program} here"
+            raise MachineError(problem, hint="run the test on each host, and judge the bundles")
+        begun = time.monotonic()
+
+        def one(host: Remote) -> str:
+            # What it says goes to standard error, so that standard output is the answer alone.
+            words = f"{command(host)} >&2; cat {answer}"
+            script = f'd=$(mktemp -d) && cd "$d" && {{ {words}; cd /; rm -rf "$d"; }}'
+            call = [program, *(option.replace("{}", host.name) for option in options), script]
+            try:
+                done = subprocess.run(
+                    call, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit_s, check=False
+                )
+                if keep(host, done.stdout):
+                    return ""
+            except subprocess.TimeoutExpired:
+                return f"no verdict after {limit_s:.0f} s"
+            except InputError as error:  # a full disk: the others are judged
+                return f"its answer could not be kept: {error}"
             said = done.stderr.decode(errors="replace").strip().splitlines()
-            return visible(said[-1][:200]) if said else f"no bundle came back (exit code {done.returncode})"
-        try:
-            store.write(done.stdout, place)
-        except InputError as error:  # a full disk: the others are judged
-            return f"its bundle could not be kept: {error}"
-        return ""
+            return visible(said[-1][:200]) if said else f"no answer came back (exit code {done.returncode})"
 
-    missing: dict[str, str] = {}
-    with ThreadPoolExecutor(max_workers=len(hosts)) as pool:
-        host_of = {pool.submit(one, host): host.name for host in hosts}
-        for number, each in enumerate(as_completed(host_of), start=1):
-            name, why = host_of[each], each.result()
-            missing |= {name: why} if why else {}
-            said = f"no answer: {why}" if why else "answered"
-            show(f"[{number}/{len(hosts)}] {name}: {said}, after {time.monotonic() - begun:.0f} s")
-    return missing
+        missing: dict[str, str] = {}
+        with ThreadPoolExecutor(max_workers=max(1, len(hosts))) as pool:
+            host_of = {pool.submit(one, host): host.name for host in hosts}
+            for number, each in enumerate(as_completed(host_of), start=1):
+                name, why = host_of[each], each.result()
+                missing |= {name: why} if why else {}
+                said = f"no answer: {why}" if why else "answered"
+                self.show(f"[{number}/{len(hosts)}] {name}: {said}, after {time.monotonic() - begun:.0f} s")
+        return missing

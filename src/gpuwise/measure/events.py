@@ -15,6 +15,7 @@ from typing import Literal, get_args
 from gpuwise.model.question import Framework
 from gpuwise.model.result import BatchTrial, Compilation, Group, Profile, Window
 from gpuwise.model.units import seconds
+from gpuwise.store import ONE_READER
 
 ErrorKind = Literal["oom", "unsupported", "failed"]
 
@@ -175,7 +176,8 @@ def decode(line: bytes) -> Event:
 
     try:
         fields = json.loads(line)
-        event: Event = msgspec.convert(fields, _KINDS[fields.pop("event")])
+        with ONE_READER:
+            event: Event = msgspec.convert(fields, _KINDS[fields.pop("event")])
         return event
     except (KeyError, TypeError, AttributeError, msgspec.ValidationError) as error:
         raise ValueError(f"not an event: {line[:80]!r}") from error

@@ -67,7 +67,7 @@ Recalled = dict[RunConfig, tuple[Tuned, ...]]
 
 
 def recall(
-    plan: Sequence[RunConfig], device: str, recipe: Recipe = "tuned"
+    plan: Sequence[RunConfig], device: str, recipe: Recipe = "tuned", *, suite: bool = False
 ) -> tuple[tuple[RunConfig, ...], Recalled]:
     """The plan with known recipes in it, and which of its configurations come from which recipes.
 
@@ -76,7 +76,8 @@ def recall(
     searching one, that of the recipe is taken. Several GPUs run the recipe of one, so that they can be
     compared with it, and exchange gradients as was found best for so many, or for the number next to it;
     where that was not searched for this work, as for other work. Several machines must run the same,
-    whatever each of them has found, so nothing is taken over there.
+    whatever each of them has found, so nothing is taken over there. A suite has no time for the compiler's
+    search: three minutes of ResNet-50 on an H200.
     """
     build = telemetry.torch_build()
     if build is None or any(config.nodes > 1 for config in plan):
@@ -103,6 +104,8 @@ def recall(
             for one in taken:
                 switches = one.switches if one.gpus == 1 else switches.exchanging_as(one.switches)
                 batch = batch or (one.batch if one.of_work(config) else None)
+            if suite:
+                switches = replace(switches, compiler="default")
             config = replace(config, switches=switches, batch=batch)
             recalled[config] = taken
         elif tuned and unset and recipe == "tuned" and build.cuda and config.device == "cuda":
@@ -243,9 +246,11 @@ def check_same(old: Result, now: Environment) -> None:
 
 def continued(old: Result, now: Result) -> Result:
     """`old`, with the command of the session that goes on with it; on another card it names no card."""
-    this = Continuation(started_at=now.created_at, command=now.command)
-    card = old.environment.card if old.environment.card == now.environment.card else None
-    return replace(old, resumed=(*old.resumed, this), environment=replace(old.environment, card=card))
+    before = next((c.card for c in reversed(old.resumed) if c.card), old.environment.card)
+    card = now.environment.card if now.environment.card != before else None
+    this = Continuation(started_at=now.created_at, command=now.command, card=card)
+    place = replace(old.environment, card=None) if card else old.environment
+    return replace(old, resumed=(*old.resumed, this), environment=place)
 
 
 def done(old: Result, plan: Sequence[RunConfig]) -> tuple[Measurement, ...]:

@@ -19,7 +19,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain, pairwise, takewhile
+from itertools import chain, takewhile
 from statistics import fmean, median
 from tempfile import NamedTemporaryFile
 
@@ -36,8 +36,9 @@ from gpuwise.model.result import BatchTrial, Issue, Measurement, Result, Window
 from gpuwise.model.units import percent, seconds, significant
 
 # Of rows that are compiled at the same time: the share of the memory that they may fill, that of one of which
-# nothing is known, the cores that each needs, and how many there are at most.
-FILLED, UNKNOWN, CORES, MOST_TOGETHER = 0.9, 1 / 3, 4, 4
+# nothing is known and its bytes at most (of 60 rows at their own batch on an H200 three took more), the cores
+# that each needs, and how many there are at most.
+FILLED, UNKNOWN, UNKNOWN_BYTES, CORES, MOST_TOGETHER = 0.9, 1 / 3, 32e9, 4, 4
 # The name of a device without a sensor, until its process reports it.
 UNWATCHED = "GPU"
 # How much longer than the median a step may take, in two windows, before a soak is stopped; and windows that
@@ -47,6 +48,8 @@ SOAK_SLOW, SOAK_SEEN = 1.2, 6
 # steps that a phase takes at least, which count where a step takes seconds.
 OF_PEAK = 0.3
 STEPS = {"first step": 1, "warm-up": 3, "timing": 3, "profile": 4}
+# Phases until a row is ready to be timed: those of rows that are compiled together run at the same time.
+PREPARING, SLOWER = ("start", "search", "build", "compile", "first step"), 1.15  # For each one more
 COOLING = f"waiting until the device is below {COOL_C:.0f} C"
 VANISHED = "the measuring process ended itself before it was done (os._exit in the workload?)"
 
@@ -155,8 +158,9 @@ class Session:
         known = [(m, m.config) for m in self.result.measurements if m.memory_peak_bytes]
         took = {(c.workload, c.mode, c.precision, m.batch): m.memory_peak_bytes for m, c in known}
         whole, filled, group = self.result.environment.device_memory_bytes or math.inf, 0.0, []
+        usual = min(UNKNOWN * whole, UNKNOWN_BYTES)
         for row in (config, *later)[: self.together if self.turns is None else 1]:
-            filled += took.get((row.workload, row.mode, row.precision, row.batch)) or UNKNOWN * whole
+            filled += took.get((row.workload, row.mode, row.precision, row.batch)) or usual
             if not separable(row) or filled > FILLED * whole:
                 break
             group.append(row)
@@ -181,13 +185,27 @@ class Session:
         at = names.index(phase) if phase in names else len(names)
         spent_s = time.monotonic() - builder.now_s
         # What takes longer than expected goes on for a third again, so the time left neither stands nor ends.
-        now_s = max(phases.get(phase, 0.0) - spent_s, spent_s / 3)
-        rest_s = sum(phases[name] for name in names[at + 1 :])
-        for before, each in pairwise((config, *later)):
-            phases = self._expected(each)
-            runs = 1 if each is config else each.repeat
-            rest_s += runs * sum(phases.values()) - shared(before, each) * phases.get("start", 0.0)
-        return now_s + rest_s
+        left_s = max(phases.get(phase, 0.0) - spent_s, spent_s / 3)
+        left_s += sum(phases[name] for name in names[at + 1 :])
+        # Those beside it are prepared when it is, and so are those of each group that follows.
+        number = sum(not child.idle for child in self.ahead)
+        left_s += sum(self._parts(each)[1] for each in later[:number])
+        while number < len(later):
+            each, before = later[number], later[number - 1] if number else config
+            group = (each, *self._beside(each, later[number + 1 :]))
+            preparing, timed = zip(*map(self._parts, group), strict=True)
+            left_s += (1 if each is config else each.repeat) * (
+                max(preparing) * SLOWER ** (len(group) - 1) + sum(timed)
+            )
+            left_s -= shared(before, each) * self._expected(each).get("start", 0.0)
+            number += len(group)
+        return left_s
+
+    def _parts(self, config: RunConfig) -> tuple[float, float]:
+        """Seconds until a measurement is prepared, and from then on."""
+        phases = self._expected(config)
+        preparing_s = sum(phases.get(name, 0.0) for name in PREPARING)
+        return preparing_s, sum(phases.values()) - preparing_s
 
     def _step_s(self, config: RunConfig, builder: MeasurementBuilder) -> float:
         """A step's time: as in the warm-up, before it by its operations and this device's matrix products;
@@ -205,6 +223,8 @@ class Session:
         if like is None:
             return usual
         phases = {name: like[1].get(name, 0.0) / like[0].repeat for name in usual}
+        if config.compile and sum(phases.get(name, 0.0) for name in PREPARING) < 1:
+            phases |= {name: usual[name] for name in PREPARING}  # It was prepared beside another
         # The other may have had more time, or a batch that was given.
         phases["timing"] = min(phases["timing"], max(config.time_s, usual["timing"]))
         return phases | ({"search": usual["search"]} if usual.get("search") else {})
@@ -382,7 +402,7 @@ class Session:
 
     def settled(self, config: RunConfig) -> RunConfig:
         """With the batch of one GPU, where several are to be compared with it and none was asked for."""
-        if config.gpus == 1 or config.batch is not None or config.mode == "limit":
+        if config.gpus == 1 or config.batch or config.mode == "limit":
             return config
         alone = replace(config, gpus=1, nodes=1, scaling="weak")
         measured = next((m for m in self.result.measurements if m.config == alone and m.status == "ok"), None)

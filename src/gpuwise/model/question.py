@@ -308,7 +308,8 @@ class Question:
     mode: Mode
     precision: Precision | None  # As it really ran; None where a publisher does not say
     compile: bool | None = False  # None where a publisher does not say
-    batch: int | None = None  # Items per step and GPU; None = the best for the GPU
+    batch: int | None = None
+    """Items per step and GPU; None = the best for the GPU, 0 = the workload's own, halved until it fits."""
     recipe: Recipe = "stock"
     """What ran: `stock` and `tuned` follow from switches and precision, whichever of the two is given."""
     switches: Switches = USUAL  # How stock and tuned run; script has none
@@ -351,7 +352,7 @@ class Question:
             "input": "with-input" if self.input == "host" else "",
             "size": "toy" if self.size == "toy" else "",
             "gpus": f"x{self.gpus}:{self.scaling}{nodes}" if self.gpus > 1 else "",
-            "batch": f"b{self.batch}" if self.batch is not None else "",
+            "batch": f"b{self.batch}" if self.batch else "",
             "load": f"p{self.load.prompt}:a{self.load.answer}:{self.load.offered}" if self.load else "",
         }
         return ":".join(word for part, word in words.items() if word and part not in ignored)
@@ -375,7 +376,7 @@ class Question:
         }
         text = " ".join(word for part, word in words.items() if word and part not in ignored)
         # The size of a limit is a part of what it is.
-        if self.batch is not None and (limit or "batch" not in ignored):
+        if self.batch and (limit or "batch" not in ignored):
             size = f" {self.batch}" if self.batch > 1 else ""
             text += size if limit else f", batch {self.batch}"
         if self.gpus > 1 and "gpus" not in ignored:

@@ -378,6 +378,7 @@ class Continuation:
 
     started_at: str  # UTC, ISO 8601
     command: str
+    card: str | None = None  # As `Environment.card`, where it is another one than before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

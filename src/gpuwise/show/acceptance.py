@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from gpuwise.judge.accept.bundle import LOOSE
 from gpuwise.judge.accept.card import Acceptance, Judged, TestedCard, named, question, speed_of, speeds
-from gpuwise.judge.accept.fleet import Deviation, Fleet
-from gpuwise.judge.accept.judging import flapped, hottest, weak
-from gpuwise.model.result import Issue, Link
-from gpuwise.model.units import Amount, celsius, percent, whole
-from gpuwise.show.charts import Mark, Rows
-from gpuwise.show.page import Figure, Page, section
+from gpuwise.judge.accept.fleet import Fleet
+from gpuwise.judge.accept.judging import flapped, hottest, quarters, weak
+from gpuwise.model.result import Issue, Link, Measurement, Telemetry, grouped
+from gpuwise.model.units import Amount, celsius, percent, seconds, whole
+from gpuwise.show.charts import Axis, Mark, Plot, Point, Rows, Series, linear
+from gpuwise.show.page import Figure, Page, Section, section
 from gpuwise.show.results import counted
 from gpuwise.show.table import Table, rate
 
@@ -22,6 +22,8 @@ from gpuwise.show.table import Table, rate
 NAMED = 20
 # Questions and cards of each that a certificate draws: those with the least margin.
 DRAWN, SLOWEST = 4, 8
+# Soaks that it draws: those that slowed most.
+FADED = 6
 
 
 def acceptance(found: Acceptance) -> Table:
@@ -30,7 +32,7 @@ def acceptance(found: Acceptance) -> Table:
     against = [*found.references, *(["each other"] if len(found.cards) > 1 else [])]
     known = " and ".join(against) or "nothing: no reference is known"
     reasons = [("host", reason) for reason in found.host]
-    reasons += [(judged.card.name, reason) for judged in found.cards for reason in judged.issues]
+    reasons += [(judged.card.name, reason) for judged in found.cards for reason in brief(judged.issues)]
     rows = []
     for judged in found.cards:
         result = judged.card.result
@@ -119,8 +121,10 @@ def certificate(found: Acceptance | Fleet) -> Page:
     """The verdict as a page to keep: every card, link and speed with its limit, and every reason."""
     hosts = found.hosts if isinstance(found, Fleet) else (("", found),)
     every = [(name, judged) for name, each in hosts for judged in each.cards]
+    failed = [f"{name}: {blame(each)}".removeprefix(": ") for name, each in hosts if not each.passed]
     passed = sum(judged.outcome == "pass" for _, judged in every)
     dates = sorted(judged.card.result.created_at[:10] for _, judged in every)
+    machines = counted(sum(bool(each.cards) for _, each in hosts), "host")
     cards = Table.of((_certified(host, judged) for host, judged in every), title="Cards")
     common = Table.of(
         (row for host, each in hosts for part in each.common for row in _speeds(host, Judged(card=part))),
@@ -133,9 +137,10 @@ def certificate(found: Acceptance | Fleet) -> Page:
     links = Table.of(({
         "host": host, "link": f"card {link.a} - card {link.b}",
         "path": link.path, "peer access": {True: "yes", False: "no", None: "not reported"}[link.peer],
-        "copy": _copied(each, link),
-        "verdict": "FAIL" if any(weak(link, each.links)) else "pass",
-    } for host, each in hosts for link in each.links), title="Links")  # fmt: skip
+        **_copied(each, link),
+        "verdict": "FAIL" if bad else "pass",
+    } for bad in (True, False) for host, each in hosts for link in each.links
+      if any(weak(link, each.links)) is bad), title="Links")  # fmt: skip
     speeds = Table.of((row for host, judged in every for row in _speeds(host, judged)), title="Speeds")
     drawn = margins(every)
     figure = Figure(
@@ -148,20 +153,22 @@ def certificate(found: Acceptance | Fleet) -> Page:
         "detail": reason.detail, "next": reason.fix,
     } for host, each in hosts
       for name, issues in (("", each.host), *((j.card.name, j.issues) for j in each.cards))
-      for reason in issues), title="Reasons")  # fmt: skip
+      for reason in brief(issues)), title="Reasons")  # fmt: skip
     missing = found.missing if isinstance(found, Fleet) else ()
     skipped = found.skipped if isinstance(found, Fleet) else ()
     return Page(
         title=f"Acceptance of {counted(len(every), 'GPU')}: {found.outcome}",
-        subtitle=f"{counted(len(hosts), 'host')}, {' to '.join(dict.fromkeys((dates[0], dates[-1])))}",
+        subtitle=f"{machines}, {' to '.join(dict.fromkeys((dates[0], dates[-1])))}",
         summary=(
             f"{passed} of {counted(len(every), 'card')} pass; margin {percent(found.margin, 0)}.",
+            *(["Fails: " + "; ".join(failed[:NAMED])] if failed else []),
             *(f"Host {host} did not answer and is not judged: {why}" for host, why in missing),
             *(f"{file} was not read: {why}" for file, why in skipped),
         ),
         sections=(
             section("certificate", "cards", tables=(cards,), figures=(figure,) if drawn else ()),
             section("certificate", "links", tables=(links, ports)),
+            soaks(every),
             section("certificate", "together", tables=(common,)),
             section("certificate", "reasons", tables=(reasons,)),
             section("certificate", "speeds", tables=() if drawn else (speeds,)),
@@ -213,13 +220,65 @@ def _grown(card: TestedCard, *counters: str) -> str:
     return str(sum(grown)) if grown else ""
 
 
-def _copied(found: Acceptance, link: Link) -> str:
-    """How fast one card of a pair copied to the other: each was measured with the next one alone."""
+def _copied(found: Acceptance, link: Link) -> dict[str, str]:
+    """How fast one card of a pair copied to the other, and the least that is accepted: each was measured with
+    the next one alone."""
     if (link.b - link.a) % len(found.cards) not in (1, len(found.cards) - 1):
-        return ""
-    giver = link.a if (link.a + 1) % len(found.cards) == link.b else link.b
-    copies = [m for m in found.cards[giver].card.result.measurements if m.config.workload == "peer"]
-    return ", ".join(rate(m.throughput.value, m.item) for m in copies if m.throughput)
+        return {"copy": "", "least": ""}
+    giver = found.cards[link.a if (link.a + 1) % len(found.cards) == link.b else link.b]
+    copies = [m for m in giver.card.result.measurements if m.config.workload == "peer" and m.throughput]
+    least = [(giver.least[question(m)], m.item) for m in copies if question(m) in giver.least]
+    made = [(m.throughput.value, m.item) for m in copies if m.throughput]
+    return {
+        "copy": ", ".join(rate(*each) for each in made),
+        "least": ", ".join(rate(*each) for each in least),
+    }
+
+
+def soaks(every: Sequence[tuple[str, Judged]]) -> Section:
+    """Each soak from its first to its last quarter; those that slowed most are drawn over time."""
+    found = [(f"{host} {j.card.name}".strip(), m) for host, j in every for m in j.card.result.measurements]
+    found = sorted((each for each in found if all(quarters(each[1]))), key=lambda each: _kept(each[1]))
+    rows: list[dict[str, Any]] = []
+    lines: dict[str, list[Series]] = {"speed, first quarter = 1": [], "temperature, °C": []}
+    for name, m in found:
+        (first, last), told, items = quarters(m), m.telemetry or Telemetry(samples=0), m.items_per_step or 0.0
+        began_s, clock = m.windows[0].started_s, told.sm_clock_min_hz
+        rows.append({
+            "card": name, "ran": seconds(m.windows[-1].ended_s - began_s),
+            "first quarter": rate(items / first, m.item), "last quarter": rate(items / last, m.item),
+            "change": percent(_kept(m) - 1), "hottest": celsius(told.temperature_max_c),
+            "lowest clock": f"{clock / 1e6:.0f} MHz" if clock else "",
+            "ended": m.error or ("" if m.status == "ok" else m.status),
+        })  # fmt: skip
+        kept = [(w.ended_s, first * len(w.step_s) / sum(w.step_s)) for w in m.windows]
+        heat = [(read.at_s, read.temperature_c) for read in told.timeline if read.temperature_c is not None]
+        for drawn, values in zip(lines.values(), (kept, heat), strict=True):
+            line = tuple(Point(x=(at_s - began_s) / 60, y=y, dot=False) for at_s, y in values)
+            drawn.append(Series(name=name, points=line))
+    charts = []
+    for title, drawn in lines.items():
+        if points := [point for line in drawn[:FADED] for point in line.points]:
+            ends = 0.95 * min(p.y for p in points), 1.02 * max(p.y for p in points)
+            x = linear("minutes", (p.x for p in points))
+            charts.append(Plot(x=x, y=Axis(title=title, ends=ends), series=tuple(drawn[:FADED]), height=160))
+    caption = "Cards that slowed most." if len(found) > FADED else "Each card over its soak."
+    figure = Figure(charts=tuple(charts), table=Table.of(rows, title="Soak"), caption=caption)
+    return section("certificate", "soak", figures=(figure,) if found else ())
+
+
+def _kept(m: Measurement) -> float:
+    """The speed of a soak's last quarter over that of its first."""
+    first, last = quarters(m)
+    return first / last
+
+
+def brief(issues: Sequence[Issue]) -> Iterator[Issue]:
+    """One of each kind, failures first, with how many more there are."""
+    kinds = grouped(((issue.code, issue.severity), issue) for issue in issues)
+    for same in sorted(kinds.values(), key=lambda same: same[0].severity != "invalid"):
+        more = f"; and {len(same) - 1} more such" if len(same) > 1 else ""
+        yield replace(same[0], detail=same[0].detail + more)
 
 
 def _speeds(host: str, judged: Judged) -> Iterator[dict[str, str]]:
@@ -259,33 +318,12 @@ def fleet_cards(found: Fleet) -> Table:
                 "card": each.card.name,
                 "model": each.card.result.environment.device,
                 "verdict": each.outcome,
-                "reasons": "; ".join(f"{reason.code}: {reason.detail}" for reason in each.issues),
+                "reasons": "; ".join(f"{reason.code}: {reason.detail}" for reason in brief(each.issues)),
             }
             for host, each in judged
         ),
         title=f"{found.outcome}: {passed} of {counted(cards, 'card')}{where} {verb}; {named} {unlike}",
         notes=tuple(notes),
-    )
-
-
-def deviations(found: Sequence[Deviation]) -> Table:
-    """Every speed that is unlike its model's, the slowest first."""
-    return Table.of(
-        (
-            {
-                "host": each.host,
-                "card": each.card,
-                "model": each.device,
-                "speed of": each.question,
-                "here": rate(each.value, each.item),
-                "median": rate(each.median, each.item),
-                "difference": percent(each.value / each.median - 1),
-                "z": Amount(f"{each.z:+.1f}", each.z),
-                "outlier": "yes" if each.outlier else "no",
-            }
-            for each in found
-        ),
-        title="Unlike the rest of their model",
     )
 
 

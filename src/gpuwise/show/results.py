@@ -200,8 +200,9 @@ def environment(found: Environment) -> Table:
 
 def commands(result: Result) -> Table:
     """Every command of the session, with when it began."""
-    every = ((result.created_at, result.command), *((c.started_at, c.command) for c in result.resumed))
-    return Table(columns=("began", "command"), rows=tuple(row for row in every if row[1]))
+    first = (result.created_at, result.command)
+    later = ((c.started_at, f"{c.command}  # another card" if c.card else c.command) for c in result.resumed)
+    return Table(columns=("began", "command"), rows=tuple(row for row in (first, *later) if row[1]))
 
 
 def counts(result: Result) -> Table | None:

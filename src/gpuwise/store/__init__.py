@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from errno import EINVAL, EISDIR
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from gpuwise.errors import InputError, NoDataError, on_first_use
@@ -35,6 +36,9 @@ __getattr__ = on_first_use(__name__, {"codec": ("compact", "decode", "encode")})
 LARGEST = 256 * 2**20
 # Of a file that is not where it is looked for.
 ELSEWHERE = "check the path and the folder you are in"
+# msgspec learns a type at its first use, and two threads that do so at the same time crash the process:
+# cards of a host are tested side by side.
+ONE_READER = Lock()
 
 
 def home() -> Path:

@@ -125,13 +125,14 @@ def decode(data: bytes, origin: str) -> Result:
     if schema > SCHEMA:
         raise _newer(origin, schema, SCHEMA)
     try:
-        if schema < SCHEMA:
-            document = msgspec.json.decode(data)
-            if isinstance(document, dict):  # else it is not a result, and refused below
-                _upgrade(document)
-            result = msgspec.convert(document, type=Result)
-        else:
-            result = msgspec.json.decode(data, type=Result)
+        document = msgspec.json.decode(data) if schema < SCHEMA else None
+        if isinstance(document, dict):  # else it is not a result, and refused below
+            _upgrade(document)
+        with store.ONE_READER:
+            if schema < SCHEMA:
+                result = msgspec.convert(document, type=Result)
+            else:
+                result = msgspec.json.decode(data, type=Result)
     except msgspec.ValidationError as error:
         raise InputError(f"{origin} is not a valid result: {error}", hint=NEW, code="bench") from error
     except (UnicodeDecodeError, RecursionError) as error:

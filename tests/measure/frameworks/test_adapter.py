@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +14,11 @@ from gpuwise.measure.assemble import Limits, MeasurementBuilder, assemble
 from gpuwise.measure.child import ColdStart
 from gpuwise.measure.engine import TimingPlan
 from gpuwise.measure.frameworks.adapter import Adapter, ReferenceJob
+from gpuwise.measure.locks import Turn
 from gpuwise.measure.session import child_environment, with_framework
 from gpuwise.measure.telemetry.sensor import DeviceInfo, Sample
 from gpuwise.model.precision import Precision
-from gpuwise.model.question import Environment, RunConfig
+from gpuwise.model.question import Environment, RunConfig, Size
 from gpuwise.model.result import BatchTrial, Measurement
 from tools.scripted_sensor import ScriptedSensor
 
@@ -47,6 +49,7 @@ class Pretended(Adapter[ReferenceJob]):
     loss: float = 3.0
     released: int = 0
     built: list[int] = field(default_factory=list)
+    turn: Turn = field(default_factory=Turn)
 
     def ready(self, config: RunConfig) -> events.Ready:
         return events.Ready(framework="jax", version="9.1", device="NVIDIA H200", cuda="13.0")
@@ -162,6 +165,21 @@ def test_the_batch_is_halved_until_it_fits_and_then_the_peak_is_unknown() -> Non
     assert [e.batch for e in found if isinstance(e, BatchTrial)] == [256, 128]
     assert [e.batch for e in found if isinstance(e, events.Built)] == [256, 128, 64]
     assert one(found, events.Done).memory_peak_bytes is None
+
+
+@pytest.mark.parametrize(("size", "built"), [("full", [256, 128, 64]), ("toy", [8])])
+def test_the_own_batch_of_a_suite_is_halved_until_it_fits(size: Size, built: list[int]) -> None:
+    adapter = Pretended(fits=70)
+    heard(adapter, replace(CONFIG, quick=False, compile=True, batch=0, size=size))
+    assert adapter.built == built
+
+
+def test_beside_others_a_batch_that_does_not_fit_is_tried_again_alone(tmp_path: Path) -> None:
+    (tmp_path / "turn").touch()
+    adapter = Pretended(fits=70, turn=Turn(str(tmp_path / "turn")))
+    with pytest.raises(NoMemory):
+        heard(adapter, replace(CONFIG, batch=0))
+    assert adapter.built == [256]
 
 
 def test_a_batch_that_was_asked_for_is_not_halved() -> None:

@@ -84,7 +84,7 @@ def _nearest(entries: Iterable[Tuned], config: RunConfig) -> Tuned | None:
 
     def distance(entry: Tuned) -> tuple[float, float, float]:
         gpus = abs(log2(entry.gpus / config.gpus))
-        if config.batch is not None:
+        if config.batch:
             return gpus, 0.0, abs(log2(entry.batch / config.batch))
         return gpus, float(entry.batch_given), -entry.throughput.value if entry.batch_given else 0.0
 

@@ -145,7 +145,10 @@ def _private(result: Result, serials: bool) -> Result:
     return replace(
         result,
         command=private(result.command),
-        resumed=tuple(replace(each, command=private(each.command)) for each in result.resumed),
+        resumed=tuple(
+            replace(each, command=private(each.command), card=each.card if serials else None)
+            for each in result.resumed
+        ),
         environment=replace(environment, variables=variables, card=environment.card if serials else None),
         measurements=measurements,
     )
@@ -215,7 +218,7 @@ def gather(paths: Sequence[Path]) -> tuple[tuple[Host, ...], tuple[tuple[str, st
     hosts = tuple(
         replace(places[name], name=name, cards=_distinct(of_host), common=tuple(common[name]))
         for name, of_host in cards.items()
-        if of_host
+        if of_host or common[name]
     )
     if not hosts:
         problem = "no result was found"

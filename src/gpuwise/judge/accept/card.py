@@ -20,6 +20,7 @@ others measured, with their own program and the best of many shapes of matrix, a
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -47,9 +48,12 @@ def question(m: Measurement) -> Key:
 
 
 def named(key: Key) -> str:
-    """In a reason: `copy-l2 fp32 8`, `resnet50 train bf16, batch 64`."""
+    """In a reason: `copy-l2 fp32 8`, `resnet50 train bf16, batch 64`, `all-reduce fp32 over 8 GPUs`."""
     text, batch, _ = key
     words = text.replace(":stock", "").replace(":", " ").replace(" limit", "").replace(" eager", "")
+    words = re.sub(r" x(\d+) weak", r" over \1 GPUs", re.sub(r" (\d+)nodes", r" of \1 hosts", words))
+    if batch and " over " in words and ":limit" in text:
+        return f"{words}, {batch} MiB"
     return f"{words}{' ' if ':limit' in text else ', batch '}{batch}" if batch else words
 
 

@@ -101,9 +101,11 @@ class Fleet:
 
     @property
     def outcome(self) -> Outcome:
-        """That of all hosts."""
+        """That of all hosts; one whose bundle cannot be read is not judged, as one that did not answer."""
         outcomes = [acceptance.outcome for _, acceptance in self.hosts]
-        return together(self.passed, [*outcomes, *(["not judged"] if self.missing else [])])  # type: ignore[list-item]
+        if self.missing or any(file.endswith(".zip") for file, _ in self.skipped):
+            outcomes.append("not judged")
+        return together(self.passed, outcomes)
 
 
 def summarise(
@@ -132,6 +134,7 @@ def summarise(
             slowest=shares.get(name),
         )
         for name, acceptance in acceptances
+        if acceptance.cards
     ]
     rows.sort(key=lambda row: (row.passed == row.cards, row.slowest or 0.0))
     listed = tuple(d for d in deviations if d.outlier or d.low)
@@ -188,7 +191,8 @@ def compared(
 def _judged(host: Host, lookup: Lookup, margin: float, mine: Sequence[Deviation]) -> Acceptance:
     """One host with what is unlike other hosts' cards. Loose files are not a host: nothing is said of mixture
     and spread among them."""
-    parts = [(card,) for card in host.cards] if host.name == LOOSE else [host.cards]
+    loose = host.name == LOOSE and host.cards
+    parts = [(card,) for card in host.cards] if loose else [host.cards]
     acceptances = [judge(part, lookup, margin, host.links, host.fabric, host.common) for part in parts]
     unlike: dict[str, list[Issue]] = defaultdict(list)
     for each in mine:

@@ -307,15 +307,19 @@ def flapped(fabric: Mapping[str, int]) -> Iterator[Issue]:
 
 def faded(m: Measurement, margin: float) -> Iterator[Issue]:
     """Of a soak: whether the last quarter is slower than the first by more than the margin."""
-    quarter = len(m.windows) // 4
-    if m.config.protocol != "soak" or not quarter:
-        return
-    parts = (m.windows[:quarter], m.windows[-quarter:])
-    first, last = (fmean(fmean(w.step_s) for w in part) for part in parts)
+    first, last = quarters(m)
     if first < (1 - margin) * last:
         slower = f"{percent(1 - first / last)} slower at the end than in the beginning"
         fix = "see heat, clocks and power over time in its result; then improve the cooling"
         yield Issue.invalid("soak", f"{named(question(m))}: {slower}", fix)
+
+
+def quarters(m: Measurement) -> tuple[float, float]:
+    """Mean step of the first and the last quarter of a soak; 0 and 0 of what is none, or too short."""
+    number = len(m.windows) // 4 if m.config.protocol == "soak" else 0
+    parts = (m.windows[:number], m.windows[-number:]) if number else ((), ())
+    first, last = (fmean([fmean(w.step_s) for w in part] or [0.0]) for part in parts)
+    return first, last
 
 
 def slow(card: TestedCard, reference: Reference, margin: float) -> Iterator[Issue]:

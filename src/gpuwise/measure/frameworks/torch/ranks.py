@@ -349,9 +349,10 @@ def attributed(config: RunConfig, spec: WorkloadSpec) -> bool:
 
 
 def fitting(adapter: TorchAdapter, config: RunConfig, report: events.Report) -> int | None:
-    """One GPU's batch. That of a quick run is halved here while it does not fit: ranks cannot begin again."""
+    """One GPU's batch. One that nobody asked for is halved here while it does not fit: ranks cannot begin
+    again."""
     batch = child.choose_batch(adapter, config, report)
-    if not (config.quick and child.searched(config)):
+    if config.batch != 0 and not (config.quick and child.searched(config)):
         return batch
     while batch and child.trial(adapter, replace(config, compile=False), batch) is None:
         batch //= 2
