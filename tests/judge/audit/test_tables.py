@@ -794,39 +794,6 @@ def test_generations_of_cores_below_their_label_or_behind_their_count(claimed: R
     assert ("RTX A5000", "tensor_core_generation", "3rd Gen") in found
 
 
-ONE_EACH = (
-    "| GPU | Memory | Bandwidth |\n|---|---|---|\n| H100 SXM | 80 GB | 3.35 TB/s |\n"
-    "| A100 SXM 80GB | 80 GB | 2.04 TB/s |\n\n"
-)
-
-
-@pytest.mark.parametrize(
-    ("text", "wrong"),
-    [
-        ("| GPU | Memory | Bandwidth | FP16 |\n|---|---|---|---|\n"
-         "| H200 | 1,128 GB | 38.4 TB/s | 7.9 PFLOPS |\n", 3),
-        ("| | H200 |\n|---|---|\n| Memory | 1128 GB |\n| Bandwidth | 38.4 TB/s |\n| FP8 | 32 PFLOPS |\n", 3),
-        ("| Feature | H100 SXM | H200 |\n|---|---|---|\n| Power | 700 W | 700 W |\n"
-         "| FP8 | 32 PFLOPS | 32 PFLOPS |\n", 2),
-        ("| GPU | FP16 | FP8 |\n|---|---|---|\n| B200 | 36 PFLOPS | 72 PFLOPS |\n", 2),
-        # Who says that there are several means several.
-        ("| GPU | Memory (8 GPUs) | FP8 (8 GPUs) |\n|---|---|---|\n| H200 | 1,128 GB | 32 PFLOPS |\n", 0),
-        ("## HGX\n\n| GPU | Memory | FP8 |\n|---|---|---|\n| H200 | 1,128 GB | 32 PFLOPS |\n", 0),
-        ("## HGX\n\n| GPU | Bandwidth | FP8 |\n|---|---|---|\n| H200 | 38.4 TB/s | 32 PFLOPS |\n", 0),
-        ("| System | GPU | Memory | FP8 |\n|---|---|---|---|\n"
-         "| DGX H200 | H200 | 1,128 GB | 32 PFLOPS |\n", 0),
-        ("| GPU | Memory | FP8 |\n|---|---|---|\n| 8x H200 | 1,128 GB | 32 PFLOPS |\n", 0),
-        ("A server with eight GPUs:\n\n| GPU | Memory | FP8 |\n|---|---|---|\n"
-         "| H200 | 1,128 GB | 32 PFLOPS |\n", 0),
-        # One figure alone may be anything.
-        ("| GPU | Memory | FP8 |\n|---|---|---|\n| H200 | 141 GB | 32 PFLOPS |\n", 0),
-    ],
-)  # fmt: skip
-def test_what_a_system_has_under_the_name_of_one(text: str, wrong: int) -> None:
-    found = audit.audit_text(ONE_EACH + text, "a.md").findings
-    assert sum(f.kind == "per system" for f in found) == sum(f.kind is not None for f in found) == wrong
-
-
 def test_the_narrower_of_two_names_in_a_row() -> None:
     text = "id,name,memory_gb,bandwidth_gbs\n"
     text += "h100-80-pcie,NVIDIA H100 PCIe,80,{}\nrtxa6000,NVIDIA RTX A6000,48,768\n"

@@ -39,8 +39,11 @@ RATIO = 0.2
 APART = 0.15
 # The same of a percentage, which has so many digits.
 PERCENT, APART_PERCENT = 3, 0.09
-# Of its memory a GPU leaves a program so much: error correction takes the rest. The same of rounded figures.
-USABLE, REPORTED = 0.9, 0.98
+# Of its memory a GPU leaves a program so much; the same of rounded figures; and beside the bits that find
+# errors in GDDR memory: 15 GB of 16.
+USABLE, REPORTED, WITH_ECC = 0.9, 0.96, 15 / 16
+# Bytes/s between the two chips of a superchip (NVLink-C2C).
+TO_PROCESSOR = 900e9
 # From how many times a GPU's memory on a size, of so many bytes or more, is that of the machine around it.
 MACHINE, HOST = 2.4, 150 * 2**30
 # Makers of cards set clocks so many times the reference's.
@@ -51,9 +54,8 @@ FAR = 0.25
 WIDE = 0.15
 # Nanometres up to which one process has names that are one apart.
 FINE = 5
-# Relative difference up to which a figure may be of another edition of the sheet, or was rounded twice; the
-# same of clocks and what is computed from them.
-EDITIONS, VARIANTS = 0.04, 0.045
+# Relative difference up to which a figure may be of another edition of the sheet, or was rounded twice.
+EDITIONS = 0.045
 OF_SUPERCHIP = frozenset({"memory_bytes", "memory_bytes_per_s"})
 # A figure that is so many times the known one, or less, and of no known kind of error is of something else.
 OTHER = 10.0
@@ -65,6 +67,8 @@ LEAST = 2
 MOST_RIGHT = 3
 # Claims of one row that only one of several variants explains: the row speaks of that one.
 DISTINCT = 2
+# A text of so few lines is about what it says.
+SHORT = 24
 # What makers of laptops set, each for itself.
 OF_LAPTOPS = ("power_w", "boost_hz", "base_hz", "core_hz", "texels_per_s", "pixels_per_s")
 _UNIT = re.compile(r"\d ?[A-Za-z]")
@@ -86,8 +90,9 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     judged = list(zip(claims, verdicts, strict=True))
     text = Around(claims, [claim for claim, verdict in judged if verdict == "contradicts"])
     groups: dict[str, Counter[Verdict]] = defaultdict(Counter)
-    # A text about something else mentions GPUs in passing: some other figure must be right, but for sizes in
-    # prose, which stand beside any name of a GPU.
+    # A long text on something else mentions GPUs in passing: some other figure must be right, but for sizes
+    # in prose, which stand beside any name of a GPU.
+    long = max((claim.line for claim in claims), default=0) > SHORT
     company = set[tuple[object, ...]]()
     for claim, verdict in judged:
         groups[claim.group][verdict] += 1
@@ -104,7 +109,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
             (_said(claim) in said and claim.block < GRID)
             or _is_of_something_else(claim, own)
             or (bool(claim.group) and weak)
-            or (own is None and company <= {(claim.field, claim.gpu_ids)})
+            or (long and own is None and company <= {(claim.field, claim.gpu_ids)})
         )
 
     found = []
@@ -268,26 +273,35 @@ def _is_option(claim: Claim) -> bool:
     if claim.field == "link_bytes_per_s":
         # What the slot carries, both ways or one: a label "Interconnect" says not which is meant.
         slots = [2**known for spec in specs if (known := spec.number("pcie_generation"))]
-        return any(v in (2e9 * slot, 4e9 * slot) for v in values for slot in slots)
+        return (superchip and TO_PROCESSOR in values) or any(
+            v in (2e9 * slot, 4e9 * slot) for v in values for slot in slots
+        )
     if claim.field == "memory_bytes":
         ratios = [v / k for v in values for k in numbers_of(k.value for k in evidence_of(claim))]
-        machine = min(values) > HOST and min(ratios) > MACHINE and mechanism(claim) is None
+        much = min(values) > HOST and min(ratios) > MACHINE and not claim.total
+        machine = much and mechanism(claim) is None
         # "9-10 GB" is what something takes, 79.15 GiB and 46068 MiB are what a program finds of 80 and 48 GB.
         least = USABLE if re.search(r"\.\d|M", claim.stated) else REPORTED
-        finds = claim.is_range or any(least <= ratio <= 1 for ratio in ratios)
-        if machine or finds or (forms == {"soc"} and max(values) <= most):
+        finds = claim.is_range or any(
+            least <= ratio <= 1 or alike(ratio, WITH_ECC, agree.CLOSE) for ratio in ratios
+        )
+        # "48 GB of combined VRAM with 8 GB of headroom"
+        left = claim.total and claim.block < GRID and max(ratios) < 1
+        if machine or finds or left or (forms == {"soc"} and max(values) <= most):
             return True
     if claim.field.endswith("_hz") and (mechanism(claim) or ("other variant",))[0] == "other variant":
         # Between its base and its boost clock a card has a game clock, and those of its makers.
         clocks = [(spec.number("base_hz"), spec.number("boost_hz")) for spec in specs]
         return any(low and high and low <= v <= high * OVERCLOCKED for v in values for low, high in clocks)
-    if not rate and not (claim.field == "memory_bytes" and superchip):
+    if not rate and not (claim.field in OF_SUPERCHIP and superchip):
         return False
-    # GB200 and B200 are printed for each other, but for the chip with the memory of the superchip.
+    # GB200 and B200 are printed for each other, but for the chip with the memory of the superchip; and a
+    # superchip holds two, whose figures texts add up.
     own = {*map(agree.product, claim.gpu_ids)}
     twins = tuple(o for i in claim.gpu_ids for o in agree.twins_of(i) if agree.product(o) not in own)
-    theirs = evidence_of(replace(claim, gpu_ids=twins))
-    return any(states(claim, value) for k in theirs for value in (k.value, *k.alternatives))
+    theirs = [*evidence_of(replace(claim, gpu_ids=twins)), *(evidence_of(claim) if superchip else ())]
+    known = numbers_of(value for k in theirs for value in (k.value, *k.alternatives))
+    return any(states(claim, n * value) for value in known for n in ((1, 2) if superchip else (1,)))
 
 
 def _most(claim: Claim) -> float:
@@ -340,8 +354,7 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
     own, clock = mechanism(claim), claim.field.endswith("_hz")
     # So near the known value a figure of no telling kind is another edition's, or rounded twice.
     copied = text.explain(claim)[0] == explain.NEIGHBOUR and text.is_copied(claim)
-    unsure = not copied and (own is None or own[0] == "wrong precision")
-    near = EDITIONS if unsure else VARIANTS if own and own[0] == "other variant" and not copied else 0.0
+    near = EDITIONS * (not copied and (own is None or own[0] in explain.UNSURE))
     if any(_is_within(claim, known, near) for known in evidence_of(claim)):
         return False
     # The figure of the next product was taken for this one's; but power is what makers of cards choose.
@@ -357,7 +370,8 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
             continue
         values = [v for k in known for v in (k.value, *k.alternatives) if v]
         # No source is so far off, however much sources differ from each other, but of what makers set.
-        far = claim.field != "power_w" and all(
+        varied = claim.field == "power_w" and not any(k.alternatives for k in known)
+        far = not varied and all(
             isinstance(stated, Number) and isinstance(value, float)
             and not alike(stated.value, value, WIDE if claim.field in OF_WIDTH else FAR)
             for stated in claim.values for value in values
@@ -377,7 +391,7 @@ def _is_within(claim: Claim, known: evidence.Evidence, near: float) -> bool:
     """Whether all values of a claim lie so near a known one that editions differ as much."""
     value = known.value
     # What is computed from a clock is as far off as the clock is.
-    near = max(near, VARIANTS) if known.source.kind == "derived" else near
+    near = max(near, EDITIONS) if known.source.kind == "derived" else near
     if claim.field in COUNTS or claim.field == "memory_bytes" or not isinstance(value, float):
         return False
     # Areas and rates per pin are measured and sold to the last digit.
