@@ -134,10 +134,6 @@ SPEED = "With an RTX {} and llama.cpp {} reaches {} tok/s in a single stream."
         # Cores of another kind, a figure in thousands, what a program drew, what a TFLOPS costs.
         (CORES.format("Double precision"), CORES.format("Single precision")),
         ("The RTX PRO 5000 Blackwell has 14k CUDA cores.", "The RTX PRO 5000 Blackwell has 18k CUDA cores."),
-        (
-            "gpu,power_draw_max_w\nRTX 5060,111.5\nRTX 5060,133.9\nRTX 5060,98.1\n",
-            "gpu,tdp_w\nRTX 5060,180\nRTX 5070,250\nRTX 5080,360\n",
-        ),
         (PRICED.format("$/TF8 (4090s lack FP4)", "4.84"), PRICED.format("FP4 TFLOPS", "1321")),
         # Two GPUs in one module; a mixture of experts, of whose weights few are read.
         (MODULE.format("384 GB"), MODULE.format("288 GB")),

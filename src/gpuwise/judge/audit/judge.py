@@ -46,35 +46,33 @@ USABLE, REPORTED, WITH_ECC = 0.9, 0.96, 15 / 16
 TO_PROCESSOR = 900e9
 # From how many times a GPU's memory on a size, of so many bytes or more, is that of the machine around it.
 MACHINE, HOST = 2.4, 150 * 2**30
+# GPUs of the machines that are usual.
+IN_MACHINE = (4, 8)
 # Makers of cards set clocks so many times the reference's.
 OVERCLOCKED = 1.07
 # Relative difference beyond anything by which sources differ.
-FAR = 0.25
-# The same of buses and caches, which sources do not round.
-WIDE = 0.15
+FAR = 0.2
 # Nanometres up to which one process has names that are one apart.
 FINE = 5
 # Relative difference up to which a figure may be of another edition of the sheet, or was rounded twice.
-EDITIONS = 0.045
+EDITIONS = 0.04
+SUPERCHIPS = ("gb200", "gb300", "gh200")
 OF_SUPERCHIP = frozenset({"memory_bytes", "memory_bytes_per_s"})
 # A figure that is so many times the known one, or less, and of no known kind of error is of something else.
 OTHER = 10.0
-# Fields in which products differ by more.
-OF_WIDTH = frozenset({"memory_bus_bits", "l2_bytes"})
 # So many claims of a column must be right sums, or right below an unsure heading, for the others to be wrong.
 LEAST = 2
 # Shops' prices are the ones at launch by chance, too: so many times as many must be right as are wrong.
 MOST_RIGHT = 3
 # Claims of one row that only one of several variants explains: the row speaks of that one.
 DISTINCT = 2
-# A text of so few lines is about what it says.
-SHORT = 24
+# A text of so few lines before and behind a claim is about what it says.
+SHORT = 12
 # What makers of laptops set, each for itself.
 OF_LAPTOPS = ("power_w", "boost_hz", "base_hz", "core_hz", "texels_per_s", "pixels_per_s")
 _UNIT = re.compile(r"\d ?[A-Za-z]")
 # "500+ TFLOPS", "1000W+"
 _LEAST = re.compile(r"\w\+(?! ?\d)")
-_DOLLARS = re.compile(r"\$|usd|dollar", re.IGNORECASE)
 _COMMA = re.compile(r"(?<![\d.,])\d{1,3},(?:\d{1,2}|0\d\d)(?![\d.,])")
 _THOUSANDS = re.compile(rf"(?<![\d.,]){POINTED}(?![\d.,]) ?(?:[GT]|M?Hz)")
 
@@ -92,24 +90,31 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     groups: dict[str, Counter[Verdict]] = defaultdict(Counter)
     # A long text on something else mentions GPUs in passing: some other figure must be right, but for sizes
     # in prose, which stand beside any name of a GPU.
-    long = max((claim.line for claim in claims), default=0) > SHORT
+    last = max((claim.line for claim in claims), default=0)
     company = set[tuple[object, ...]]()
     for claim, verdict in judged:
         groups[claim.group][verdict] += 1
         if verdict == "agrees" and (claim.field != "memory_bytes" or claim.block >= GRID):
             company.add((claim.field, claim.gpu_ids))
     # A sentence that states the right value, too, speaks of two things: what is stated and what is reached.
-    said = {_said(c) for c, v in judged if c.sure and v == "agrees" and c.block < GRID}
+    said = {_said(c) for c, v in judged if c.sure and v == "agrees"}
 
     def is_doubted(claim: Claim) -> bool:
         own = mechanism(claim)
         right, wrong = groups[claim.group]["agrees"], groups[claim.group]["contradicts"]
         weak = right < (MOST_RIGHT * wrong if claim.group == "prices" else max(LEAST, wrong))
+        # But two sizes in cells of one row are of one GPU.
+        copied = claim.block >= GRID and text.explain(claim)[0] == explain.NEIGHBOUR
+        cells = claim.block >= GRID and (own is not None or claim.field in ("memory_bytes", "memory_type"))
         return (
-            (_said(claim) in said and claim.block < GRID)
-            or _is_of_something_else(claim, own)
+            (_said(claim) in said and not cells)
+            or (not copied and _is_of_something_else(claim, own))
             or (bool(claim.group) and weak)
-            or (long and own is None and company <= {(claim.field, claim.gpu_ids)})
+            or (
+                max(claim.line, last - claim.line) > SHORT
+                and own is None
+                and company <= {(claim.field, claim.gpu_ids)}
+            )
         )
 
     found = []
@@ -255,11 +260,8 @@ def _is_option(claim: Claim) -> bool:
     maker of a laptop or a card sets, or a chip under the name of the superchip that holds it."""
     specs, values = [catalog.get(i) for i in claim.gpu_ids], numbers_of(claim.values)
     forms, most = {spec.text("form") for spec in specs}, _most(claim)
-    rate, superchip = claim.field.startswith("peak:"), any(i[:2] in ("gb", "gh") for i in claim.gpu_ids)
-    if claim.field == "launch_price_usd":
-        # Prices in another currency hold a tax, and rates differ.
-        return _DOLLARS.search(claim.stated) is None and re.search(r"[^\d\s.,]", claim.stated) is not None
-    if "laptop" in forms and (rate or claim.field in OF_LAPTOPS):
+    rate, superchip = claim.field.startswith("peak:"), any(i[:5] in SUPERCHIPS for i in claim.gpu_ids)
+    if forms == {"laptop"} and (rate or claim.field in OF_LAPTOPS):
         return mechanism(claim) is None
     if claim.field == "memory_type":
         # DDR4 is the machine's; of "DDR5" for GDDR5X only the letters are wrong.
@@ -267,17 +269,20 @@ def _is_option(claim: Claim) -> bool:
         return all(re.fullmatch(r"DDR[345]", str(v)) and f"G{v}X" not in cards for v in claim.values)
     if not values:
         return False
+    # What a machine of four or eight has or draws is often printed beside the name of one.
+    known = numbers_of(k.value for k in evidence_of(claim))
+    summed = rate or claim.field in ("memory_bytes_per_s", "power_w")
+    if summed and not claim.total and mechanism(claim) is None and any(
+        alike(v, n * k, agree.ROUGH) for v in values for k in known for n in IN_MACHINE
+    ):  # fmt: skip
+        return True
     if claim.field == "power_w" and (superchip or forms == {"soc"}):
         # More is of the computer around it, 2,700 W of both chips of a GB200 and their processor.
         return min(values) > most * (1 + superchip)
     if claim.field == "link_bytes_per_s":
-        # What the slot carries, both ways or one: a label "Interconnect" says not which is meant.
-        slots = [2**known for spec in specs if (known := spec.number("pcie_generation"))]
-        return (superchip and TO_PROCESSOR in values) or any(
-            v in (2e9 * slot, 4e9 * slot) for v in values for slot in slots
-        )
+        return superchip and TO_PROCESSOR in values
     if claim.field == "memory_bytes":
-        ratios = [v / k for v in values for k in numbers_of(k.value for k in evidence_of(claim))]
+        ratios = [v / k for v in values for k in known]
         much = min(values) > HOST and min(ratios) > MACHINE and not claim.total
         machine = much and mechanism(claim) is None
         # "9-10 GB" is what something takes, 79.15 GiB and 46068 MiB are what a program finds of 80 and 48 GB.
@@ -289,7 +294,10 @@ def _is_option(claim: Claim) -> bool:
         left = claim.total and claim.block < GRID and max(ratios) < 1
         if machine or finds or left or (forms == {"soc"} and max(values) <= most):
             return True
-    if claim.field.endswith("_hz") and (mechanism(claim) or ("other variant",))[0] == "other variant":
+    if (
+        claim.field in ("boost_hz", "core_hz")
+        and (mechanism(claim) or ("other variant",))[0] == "other variant"
+    ):
         # Between its base and its boost clock a card has a game clock, and those of its makers.
         clocks = [(spec.number("base_hz"), spec.number("boost_hz")) for spec in specs]
         return any(low and high and low <= v <= high * OVERCLOCKED for v in values for low, high in clocks)
@@ -300,8 +308,8 @@ def _is_option(claim: Claim) -> bool:
     own = {*map(agree.product, claim.gpu_ids)}
     twins = tuple(o for i in claim.gpu_ids for o in agree.twins_of(i) if agree.product(o) not in own)
     theirs = [*evidence_of(replace(claim, gpu_ids=twins)), *(evidence_of(claim) if superchip else ())]
-    known = numbers_of(value for k in theirs for value in (k.value, *k.alternatives))
-    return any(states(claim, n * value) for value in known for n in ((1, 2) if superchip else (1,)))
+    every = numbers_of(value for k in theirs for value in (k.value, *k.alternatives))
+    return any(states(claim, n * value) for value in every for n in ((1, 2) if superchip else (1,)))
 
 
 def _most(claim: Claim) -> float:
@@ -334,17 +342,14 @@ def _is_other_rate(claim: Claim) -> bool:
         return any(alike(v, link / n, ROUNDED) for v in values for link in links for n in (1, 2))
     if claim.field != "peak:tensor":
         return False
-    # The text does not name the format. Formats of 8 bits and fewer are advertised by their sparse rate, so
-    # that counts, too; of wider ones only the dense rate. A rate in FLOPS is not of INT8.
-    narrow = ("fp8", "fp4") if "FL" in claim.stated.upper() else ("fp8", "fp4", "int8")
-    rates = [
-        known.value * times
-        for name in ("fp16", "bf16", "tf32", *narrow)
-        for known in (k for i in claim.gpu_ids for k in evidence.of(i, f"peak:{name}"))
-        if isinstance(known.value, float) and (name in narrow or known.form != "sparse")
-        for times in ((1, 2) if name in narrow else (1,))
-    ]
-    return not rates or any(alike(value, rate, APART) for value in values for rate in rates)
+    # The text does not name the format: those of 8 bits and fewer are advertised by their sparse rate. A rate
+    # in FLOPS is not of INT8.
+    whole = () if "FL" in claim.stated.upper() else ("int8",)
+    rates = numbers_of(
+        k.value for i in claim.gpu_ids for name in ("fp16", "bf16", "tf32", "fp8", "fp4", *whole)
+        for k in evidence.of(i, f"peak:{name}") if name[-1] in "48" or k.form != "sparse"
+    )  # fmt: skip
+    return any(alike(value, rate, APART) for value in values for rate in rates)
 
 
 def _is_witnessed(claim: Claim, text: Around) -> bool:
@@ -372,8 +377,7 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
         # No source is so far off, however much sources differ from each other, but of what makers set.
         varied = claim.field == "power_w" and not any(k.alternatives for k in known)
         far = not varied and all(
-            isinstance(stated, Number) and isinstance(value, float)
-            and not alike(stated.value, value, WIDE if claim.field in OF_WIDTH else FAR)
+            isinstance(stated, Number) and isinstance(value, float) and not alike(stated.value, value, FAR)
             for stated in claim.values for value in values
         )  # fmt: skip
         # In such a process no chip of its kind is made; 4N is called 5 nm, too, and AMD's packages mix two.
@@ -394,8 +398,6 @@ def _is_within(claim: Claim, known: evidence.Evidence, near: float) -> bool:
     near = max(near, EDITIONS) if known.source.kind == "derived" else near
     if claim.field in COUNTS or claim.field == "memory_bytes" or not isinstance(value, float):
         return False
-    # Areas and rates per pin are measured and sold to the last digit.
-    near = min(near, ROUNDED) if claim.field in ("die_area_m2", "memory_transfers_per_s") else near
     return all(isinstance(v, Number) and alike(v.value, value, near) for v in claim.values)
 
 
