@@ -74,8 +74,8 @@ def test_a_text_of_an_object_on_a_line_may_hold_a_comma() -> None:
     assert Counter(v for field, _, v in found if field == "power_w") == {"agrees": 2, "contradicts": 1}
 
 
-@pytest.mark.parametrize(("wrong", "accused"), [(1, 1), (2, 2), (3, 0)])
-def test_one_field_of_many_objects_is_a_column_while_few_are_wrong(wrong: int, accused: int) -> None:
+@pytest.mark.parametrize(("wrong", "accused"), [(1, 1), (2, 2), (3, 3)])
+def test_one_field_of_many_objects_is_a_column_however_many_are_wrong(wrong: int, accused: int) -> None:
     sizes = {
         "RTX 3090": 24,
         "RTX 4090": 24,
@@ -649,9 +649,7 @@ ONE_MORE = "CUDA cores 9728 21760\n"
         ("RTX 5060 Ti 16GB vs Arc B580\n\nRTX 5060 Ti 16GB $429\nArc B580 $249\n16GB GDDR7\n12GB GDDR6\n"
          "TDP\n180W\nTDP\n180W\nCores\n4608\nCores\n2560\nRay tracing cores\n36\nRay tracing cores\n20",
          "a.txt", {"16GB agrees", "12GB agrees", "4608 agrees", "2560 agrees", "20 agrees"}),
-        # Of what programs measure all that is too low is doubted, of what a product has nothing.
-        ("| | T4 | L4 |\n|---|---|---|\n| Bandwidth | 240 GB/s | 235 GB/s |\n| FP16 | 25 TFLOPS | 66 |",
-         "a.md", {"240 GB/s cannot tell", "25 TFLOPS cannot tell"}),
+        # Of what a product has nothing is doubted, however much is wrong.
         ("| | T4 | L4 |\n|---|---|---|\n| Memory | 24 GB | 42 GB |\n| Bus | 384-bit | 128-bit |", "a.md",
          {"24 GB contradicts", "42 GB contradicts", "384-bit contradicts", "128-bit contradicts"}),
     ],
@@ -717,11 +715,6 @@ Lower TDP (320W vs 350W)"""
         ("RTX 4080", "320W"),
         ("RTX 3090", "350W"),
     }
-
-
-def test_bytes_as_programs_print_them_in_decimal_units() -> None:
-    text = "NVIDIA A100-SXM4-40GB\nTotal amount of global memory: 42.5 GB\nL2 cache size: 41.9 MB\nTDP: 400 W"
-    assert all(verdict != "contradicts" for _, _, verdict in judged(text))
 
 
 @pytest.mark.parametrize(

@@ -210,7 +210,7 @@ CORES, RATE, OTHER = "The L4 has 7,424 CUDA cores.", "The L4 moves 300 GB/s.", "
     [
         # What a long text of other matters says in passing: nothing else in it is right.
         ("", "", "The L4 draws 95 W of power.", "cannot tell"),
-        ("", "The L4 has 24 GB of memory.", "The L4 draws 95 W of power.", "cannot tell"),
+        ("", "The L4 has 24 GB of memory.", "The L4 draws 95 W of power.", "contradicts"),
         (CORES, "", "The L4 draws 95 W of power.", "contradicts"),
         (CORES, "", f"The L4 draws 95 W of power.\n\n{SIZES}", "contradicts"),
         (CORES, RATE, "The L4 draws 95 W of power.", "contradicts"),

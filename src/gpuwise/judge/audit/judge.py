@@ -87,21 +87,16 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     verdicts = [_verdict(claim) for claim in claims]
     judged = list(zip(claims, verdicts, strict=True))
     text = Around(claims, [claim for claim, verdict in judged if verdict == "contradicts"])
-    groups: dict[str, Counter[Verdict]] = defaultdict(Counter)
-    # A long text on something else mentions GPUs in passing: some other figure must be right, but for sizes
-    # in prose, which stand beside any name of a GPU.
+    groups = Counter((claim.group, verdict) for claim, verdict in judged)
+    # A long text on something else mentions GPUs in passing: some other figure must be right.
     last = max((claim.line for claim in claims), default=0)
-    company = set[tuple[object, ...]]()
-    for claim, verdict in judged:
-        groups[claim.group][verdict] += 1
-        if verdict == "agrees" and (claim.field != "memory_bytes" or claim.block >= GRID):
-            company.add((claim.field, claim.gpu_ids))
+    company = {(claim.field, claim.gpu_ids) for claim, verdict in judged if verdict == "agrees"}
     # A sentence that states the right value, too, speaks of two things: what is stated and what is reached.
     said = {_said(c) for c, v in judged if c.sure and v == "agrees"}
 
     def is_doubted(claim: Claim) -> bool:
         own = mechanism(claim)
-        right, wrong = groups[claim.group]["agrees"], groups[claim.group]["contradicts"]
+        right, wrong = groups[claim.group, "agrees"], groups[claim.group, "contradicts"]
         weak = right < (MOST_RIGHT * wrong if claim.group == "prices" else max(LEAST, wrong))
         # But two sizes in cells of one row are of one GPU.
         copied = claim.block >= GRID and text.explain(claim)[0] == explain.NEIGHBOUR
