@@ -753,20 +753,3 @@ L40S202248 GB91827364W"""
     found = claimed(text, "a.txt")
     assert [value for _, field, value in found if field == "power_w"][:2] == ["400W", "700W"]
     assert [value for _, field, value in found if field[:5] == "peak:"] == ["312", "989", "1979"]
-
-
-def test_a_field_on_a_line_of_each_of_several_objects_is_read_as_a_column() -> None:
-    """Alone a wrong size is doubted: it may be of something else; among five objects it is not."""
-    cards = {"RTX A5000": 29, "RTX A6000": 48, "L4": 24, "A40": 48, "L40S": 48, "RTX 4090": 24}
-    objects = [f'  {{\n    "id": "x{n}",\n    "name": "{name}",\n    "brand": "a",\n    "vram_gb": {size},\n'
-               f'    "sys_ram_gb": 256,\n    "tier": "b",\n    "notes": "c"\n  }}'
-               for n, (name, size) in enumerate(cards.items())]  # fmt: skip
-    for many, expected in ((6, ["contradicts"]), (2, [])):
-        found = judged(
-            "[\n" + ",\n".join(objects[:many]) + "\n" * 30 + '{\n"name": "H100 SXM",\n"tdp_w": 700\n}\n]',
-            "a.json",
-        )
-        assert [
-            verdict for _, value, verdict in found if value == "29" and verdict != "cannot tell"
-        ] == expected
-        assert not [value for _, value, _ in found if value == "256"]
