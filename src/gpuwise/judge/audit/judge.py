@@ -142,9 +142,9 @@ def _is_of_something_else(claim: Claim, own: Explained | None) -> bool:
     images a second. A rate without a unit may be in the unit of another cell."""
     bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
     known, stated = numbers_of(k.value for k in evidence_of(claim)), numbers_of(claim.values)
-    return bool((bare or own is None) and not claim.total and claim.field != "memory_bus_bits") and not any(
-        1 / OTHER < v / k <= OTHER for v in stated or (1.0,) for k in known or (1.0,) if k
-    )
+    if not (known and stated and (bare or own is None)) or claim.total or claim.field == "memory_bus_bits":
+        return False
+    return not any(1 / OTHER < v / k <= OTHER for v in stated for k in known if k)
 
 
 def _said(claim: Claim) -> tuple[object, ...]:
