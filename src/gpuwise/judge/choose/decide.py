@@ -31,7 +31,7 @@ from gpuwise.judge.choose.phrases import WORTH_A_WORD, WORTH_SAYING, counted, of
 from gpuwise.judge.choose.speeds import memory_of
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Chance, Need, Option, Recommendation
-from gpuwise.model.result import Interval, Issue, Record
+from gpuwise.model.result import Interval, Record
 from gpuwise.model.units import percent, significant, usd
 from gpuwise.predictor.rates import LEVEL
 
@@ -92,6 +92,8 @@ def recommend(
         there = (*dict.fromkeys((*names, *need.have)),)
         named = fit.why_not(there, {g: why.detail for g, why in left.items()})
         raise fit.contradiction(them, found, named or fit.too_small(need, speeds))
+    if not need.unproven:  # What was named has a place, behind what is known better
+        places.sort(key=lambda p: them.rows[p].speed.is_rough and them.rows[p].way != "have")
     places.sort(key=_least_money(need, them, tuple(places)).__ne__)
     if them.rows[places[0]].way == "unpriced":
         places = _by_last_price(need, them, places)
@@ -108,7 +110,6 @@ def recommend(
     if need.keep:  # It does the work wherever it can
         places.sort(key=lambda place: them.rows[place].way != "have")
     options = _options(need, them, places, speeds)
-    left = {gpu: _with_speed(need, gpu, why, them, places[0]) for gpu, why in left.items()}
     made = Recommendation(
         made_on=today.isoformat(), need=need, item=item, options=options, rejected=left,
         chances=tuple(
@@ -118,32 +119,13 @@ def recommend(
         ),
         changes=(*over_budget(need, them, places[0], found), *changes(need, them, places)),
         advice=(
-            *answer.owned(need, them, found, options, left, speeds),
             *dict.fromkeys(side_by_side(them, places, need)),
-            *answer.saved(need, them, places[0]),
-            *answer.unpacked(need, options),
             *mixed(need, them, places, item),
         ),
     )  # fmt: skip
-    rough = f" {phrases.ROUGH}" * them.rows[places[0]].speed.is_rough
     return replace(
-        made,
-        answer=f"{answer.plainly(made)}{rough}",
-        reasons=answer.reasons(made),
-        runner_up=answer.runner_up(made),
+        made, answer=answer.plainly(made), reasons=answer.reasons(made), runner_up=answer.runner_up(made)
     )
-
-
-def _with_speed(need: Need, gpu: str, why: Issue, them: Candidates, first: int) -> Issue:
-    """Why a GPU is left out, of one that was named with how fast it is: who compares two asks that, too."""
-    names, count = priced.names_of(need), them.rows[first].count
-    if len(names) > FEW or gpu not in names or "does not fit" in why.detail:
-        return why  # What cannot do it has no speed
-    same = [p for p, row in enumerate(them.rows) if (row.gpu, row.count) == (gpu, count)]
-    if not same or them.rows[same[0]].speed.is_rough:
-        return why
-    ratio = significant(float(them.speed[same].max() / them.speed[first]))
-    return replace(why, detail=f"{why.detail}; {ratio} times as fast as {name_of(need, them, first)}")
 
 
 def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
@@ -235,10 +217,9 @@ def _options(
         spec, joules = catalog.get(row.gpu), float(them.joules[place])
         # A model that another one stands for is larger than it.
         needed = max(need.least_gb * 1e9, speed.memory_bytes.value if speed.memory_bytes else 0.0)
-        known, half = row.way != "unpriced", float(them.half[place])
+        known, half = row.way != "unpriced", float(them.paid_half[place])
         # What an item of the asked work counts as is the same error of all, so it decides between none.
-        counts, timed = log(need.within), float(them.speed_half[place])
-        half = half if priced.is_service(need) else hypot(half, counts)
+        rate = speed.throughput.within(need.within)
         watts = spec.power_w
         # An hour of use saves so much of the cheapest rent of the same work; nothing where energy costs more.
         buys = rents and them.outlay[place] > 0
@@ -255,14 +236,14 @@ def _options(
             price_source=row.offer.source.title if row.offer else "", stale=row.stale,
             committed_h=priced.committed_h(row.offer) if row.offer else 0.0,
             last_usd=row.offer.amount if row.offer and row.way == "unpriced" else None,
-            throughput=speed.throughput.within(need.within), basis=speed.basis,
+            throughput=rate, basis=speed.basis, rough=speed.is_rough,
             parts=speed.notes[1:] if len(need.workloads) > 1 else (),
             precision="" if speed.question.precision == need.precision else str(speed.question.precision),
             replicas=speed.replicas, latency_s=speed.seconds if need.latency_s else None,
-            time_s=around(float(them.time[place]), hypot(timed, counts)) if need.items else None,
-            cost_usd=around(float(them.per_item[place]) * need.items * need.users, half)
+            time_s=against(rate, float(them.time[place])) if need.items else None,
+            cost_usd=against(rate, float(them.per_item[place]) * need.items * need.users, half)
             if need.items and known else None,
-            cost_per_item_usd=around(float(them.per_item[place]), half) if known else None,
+            cost_per_item_usd=against(rate, float(them.per_item[place]), half) if known else None,
             energy_j_per_item=joules if joules == joules else None,
             memory_spare=1 - needed / size if needed and (size := memory_of(need, spec)) else None,
             outlay_usd=float(np.nan_to_num(them.outlay[place])) * need.users,
@@ -283,6 +264,13 @@ def around(value: float, half: float) -> Interval:
     return Interval(
         value=value, low=value * exp(-half), high=value * exp(half), level=LEVEL, method="log-normal"
     )
+
+
+def against(speed: Interval, value: float, half: float = 0.0) -> Interval:
+    """What falls as a speed rises, such as the cost of work: known no better than that speed, and less well
+    by the half width of what else it rests on."""
+    slow, fast = (hypot(log(side), half) for side in (speed.value / speed.low, speed.high / speed.value))
+    return replace(around(value, 0.0), low=value * exp(-fast), high=value * exp(slow))
 
 
 def with_excluded(
@@ -317,7 +305,6 @@ def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str
     """What would make another option the first: its price, and hours of use."""
     first = places[0]
     if them.rows[first].way == "unpriced":
-        yield "fresh prices: by these they would be ranked"
         return
     other = next((p for p in places if them.rows[p].gpu != them.rows[first].gpu), None)
     if other is not None and them.ranked[other] >= them.ranked[first]:
