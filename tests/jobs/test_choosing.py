@@ -748,12 +748,6 @@ def test_hours_of_idling_are_no_hours_of_use() -> None:
     assert need_of("an l4 for qwen3-8b, 20 hours a day", {}, {})[0].assumptions.hours_per_week == 140
 
 
-def test_a_deadline_that_all_keep_is_no_reason() -> None:
-    text = "llama-3.1-8b lora on 20M tokens within {} hours, fastest for 2 dollars an hour"
-    reasons = choose(text.format(9), Facts(today=DAY)).value.reasons
-    assert not any("may miss it" in reason for reason in reasons)
-
-
 @pytest.mark.parametrize(
     ("workload", "given", "unused"),
     [

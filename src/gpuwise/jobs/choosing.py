@@ -512,11 +512,12 @@ def _unhurried(need: Need, note: str) -> Need:
 
 # Limits of the question that an answer breaks, which it says before all else.
 NOT_TO_RENT = "no offer to rent the named GPUs is known, so others are"
+ON_DEMAND = "no rent on demand of the named GPUs is known"
 OF_ANY_KIND = "none of that kind keeps the limits: of any kind"
 OVER_BUDGET = "none of these keeps the budget"
 NOTHING = "nothing within the limits"
 CAPPED = "at full power these break the limit, so they are held below it: their speed goes with the cube root"
-BROKEN = (NOT_TO_RENT, OF_ANY_KIND, OVER_BUDGET, NOTHING, CAPPED, verdicts.UNCHECKED)
+BROKEN = (NOT_TO_RENT, ON_DEMAND, OF_ANY_KIND, OVER_BUDGET, NOTHING, CAPPED, verdicts.UNCHECKED)
 BY_SHEET = "nothing keeps the limits whose like was measured: by data sheets"
 FEWER = "fewer at once than asked"
 
@@ -574,6 +575,9 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
         yield noted(verdicts.UNCHECKED, budget_usd=None, thrifty=True)
     if error.code == "no-price" and names and need.acquire == "rent" and not (need.providers or need.region):
+        for kind in ("community", "spot"):  # Who names a card means it, wherever it stands
+            if getattr(need, kind) is None:
+                yield noted(f"{ON_DEMAND}: {kind} rent is", **{kind: True})
         yield noted(NOT_TO_RENT, sets=(), only=(), named=())
     kind = len(need.only) > FEW and not need.named
     makers = {catalog.get(gpu).vendor for gpu in need.only} if kind else set[str]()  # Who names one means it
@@ -729,8 +733,16 @@ def _in_full(market: _Market, need: Need, gpu: str, reason: Issue) -> str:
         version = catalog.get(gpu).text("compute_capability")
         family = catalog.get(gpu).text("architecture")
         why += f" ({family}{f', compute capability {version}' if version else ''})"
-    old, price = verdicts.lacks(gpu), fit.last_price(need, gpu, market.offers) * why.startswith("no price")
-    return f"{why}{price}{'; ' * bool(old)}{old}"
+    if why.startswith("no price"):
+        price = fit.last_price(need, gpu, market.offers)
+        every = replace(need, spot=True, community=True, reserved=True, serverless=True, acquire="rent")
+        for of, wider in (("", every), ("elsewhere ", replace(every, region="", providers=()))):
+            kinds = {o.kind for o in market.usable(wider) if o.per_hour and gpu in o.gpu_ids}
+            if kinds and not price and need.acquire != "own":
+                price = f"; {of}{' and '.join(sorted(kinds))} rent is"
+        why += price
+    old = verdicts.lacks(gpu)
+    return f"{why}{'; ' * bool(old)}{old}"
 
 
 def _beside(market: _Market, need: Need) -> str:
@@ -922,7 +934,8 @@ def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendatio
         if need.region or 0 < len(names) <= FEW:
             other = market.best_or_none(replace(need, sets=(), only=(), region="", goal="cost"))
         choice = decide.with_excluded(choice, market.best(everything), other)
-    return choice
+    meets = owning.meets(choice)
+    return replace(choice, changes=(meets, *choice.changes)) if meets else choice
 
 
 def _answer(choice: Recommendation) -> Answer[Recommendation]:

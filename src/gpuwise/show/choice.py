@@ -250,7 +250,7 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
             if found.options[0].way != "unpriced"
             else f"no price is fresh: the {most if by_worth else 'fastest first'}"
         )
-    by = grouped((why, o.gpu_id) for o in shown for why in o.why if why.startswith(BY))
+    by = grouped((why, o.gpu_id) for o in shown[1:] for why in o.why if why.startswith(BY))
     lines += [f"{', '.join(dict.fromkeys(gpus))}: {why}" for why, gpus in by.items()]
     lines += _left_out(found)
     lines += [f"Not known: {'; '.join(found.unknown)}"] * bool(found.unknown)

@@ -12,7 +12,7 @@ from .consistent import Asked, answered, questions
 FEW, SEED = 60, 26
 
 
-@pytest.mark.parametrize("asked", questions(FEW, SEED), ids=lambda asked: " ".join(asked.arguments))
+@pytest.mark.parametrize("asked", [*questions(FEW, SEED)], ids=lambda asked: " ".join(asked.arguments))
 def test_an_answer_agrees_with_itself(asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUWISE_HOME", str(tmp_path))
     assert not answered(asked)

@@ -190,21 +190,17 @@ def test_the_purchase_price_that_would_change_the_answer_does(need, speed, offer
         assert made(need(), speeds, again).options[0].gpu_id == first
 
 
-@pytest.mark.parametrize(("price", "said"), [(1800.0, " below "), (5000.0, " from ")])
-def test_the_hours_from_which_buying_pays_are_where_costs_are_equal(need, speed, offer, price, said) -> None:
-    """From hours on that are more than assumed it would change the answer; below fewer, renting would."""
+@pytest.mark.parametrize(("price", "few"), [(1800.0, True), (5000.0, False)])
+def test_the_hours_from_which_buying_pays_are_where_costs_are_equal(need, speed, offer, price, few) -> None:
     speeds = [speed("rtx-4090", 100.0)]
     offers = [offer("rtx-4090", 0.5), offer("rtx-4090", price, "new")]
     found = made(need(), speeds, offers)
-    text = next(t for t in found.changes if " h a week" in t)
-    hours = float(text.split(" h a week")[0].split()[-1])
-    assert said in text
-    assert (hours < 40) == (said == " below ")
+    bought = next(o for o in found.options if o.way == "new")
+    hours = (bought.break_even_h or 0.0) / 3 / 365.25 * 7
+    assert (hours < 40) == few
     at = made(need(assumptions=replace(need().assumptions, hours_per_week=hours)), speeds, offers)
     costs = [o.cost_per_item_usd.value for o in at.options]
     assert costs[0] == pytest.approx(costs[1], rel=0.01)
-    bought = next(o for o in found.options if o.way == "new")
-    assert bought.break_even_h == pytest.approx(hours * 365.25 / 7 * 3, rel=0.01)
 
 
 def test_what_is_owned_is_not_bought_again(need, speed, offer) -> None:
@@ -214,29 +210,6 @@ def test_what_is_owned_is_not_bought_again(need, speed, offer) -> None:
     found = made(need(have=("rtx-4090",) * 2, gpus=(3, 3)), speeds, offers)
     bought = next(o for o in found.options if o.outlay_usd and o.count == 3)
     assert bought.price_usd.value == pytest.approx(3000)
-    text = next(t for t in found.changes if "bought new" in t)
-    assert "one RTX 4090 beside yours" in text
-    assert "3 x RTX 4090 bought" not in text
-
-
-def test_no_mixing(need, speed, offer) -> None:
-    speeds = [speed("rtx-3090", 100.0), speed("rtx-3090", 190.0, 2), speed("h100-pcie-80gb", 300.0)]
-    offers = [offer("rtx-3090", 0.2), offer("rtx-3090", 0.4, count=2), offer("h100-pcie-80gb", 2.0)]
-    found = made(need(gpus=(1, 2)), speeds, offers)
-    assert not found.advice  # a rented machine has equal GPUs
-    bought = [offer("rtx-3090", 1500.0, "new"), offer("h100-pcie-80gb", 30000.0, "new")]
-    advice = made(need(gpus=(1, 2)), speeds, bought).advice
-    assert "2 x 100 = 200 images/s at most, 50 % of the 400 that both do apart" in advice[0]
-    pair = next(o for o in found.options if o.count == 2)
-    assert any(text.startswith("2 reach 95 % of 2 times one (NVLink") for text in pair.why)
-
-
-def test_gpus_that_answer_apart_do_not_wait_for_each_other(need, speed, offer) -> None:
-    speeds = [speed("rtx-3090", 100.0), speed("h100-pcie-80gb", 300.0)]
-    offers = [offer("rtx-3090", 1500.0, "new"), offer("h100-pcie-80gb", 30000.0, "new")]
-    found = made(need(gpus=(1, 2), mode="infer"), speeds, offers)
-    assert not any("do not mix" in text for text in found.advice)
-    assert any("do not mix" in text for text in made(need(gpus=(1, 2)), speeds, offers).advice)
 
 
 def test_equal_costs_are_ordered_by_speed_not_by_their_last_bits(need, speed, offer) -> None:
@@ -598,19 +571,6 @@ def test_an_architecture_that_cuda_dropped_is_not_recommended(need, speed, offer
     # Who has one may keep it, and a stencil in FP64 needs no new framework.
     assert made(need(have=("v100-pcie-16gb",)), speeds, offers).options[0].gpu_id == "v100-pcie-16gb"
     assert made(need(mode="compute"), speeds, offers).options[0].gpu_id == "v100-pcie-16gb"
-
-
-@pytest.mark.parametrize(("years", "answers"), [(4.99, True), (5.01, False)])
-def test_work_of_more_than_five_years_is_no_answer(need, speed, offer, years: float, answers: bool) -> None:
-    asked = need(acquire="rent")
-    work = replace(asked, items=years * 31557600 * 100 * asked.assumptions.utilisation)
-    if answers:
-        assert made(work, [speed("rtx-3090", 100.0)], [offer("rtx-3090", 0.2)]).options
-        return
-    with pytest.raises(InputError) as caught:
-        made(work, [speed("rtx-3090", 100.0)], [offer("rtx-3090", 0.2)])
-    assert caught.value.code == "limits"
-    assert caught.value.data["ways"][0][0].limit == "work"
 
 
 def test_who_keeps_a_card_hears_nothing_of_buying_against_renting(need, speed, offer) -> None:

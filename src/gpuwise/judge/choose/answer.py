@@ -276,13 +276,6 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     if need.deadline_s and first.time_s:
         late = first.time_s.high / need.assumptions.utilisation > need.deadline_s
         most = f"; at the low end of its speed in {seconds(first.time_s.high)}, too late" * late
-        cost = first.cost_usd and first.cost_usd.value
-        sure = any(
-            o.cost_usd and cost and o.cost_usd.value < cost / priced.EQUAL
-            and o.time_s and o.time_s.high / need.assumptions.utilisation > need.deadline_s
-            for o in found.options
-        )  # fmt: skip
-        most = most or "; what costs less may miss it" * sure
         said.append(f"done in {seconds(first.time_s.value)} of the {seconds(need.deadline_s)} allowed{most}")
     apart = any(phrases.COUNTED in advised for advised in found.advice)
     if need.mode == "train" and first.count > 1 and not apart:

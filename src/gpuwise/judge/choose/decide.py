@@ -27,12 +27,13 @@ from gpuwise.judge.choose import answer, fit, phrases
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose.candidates import EQUAL, FEW, Candidates, Mask, cards_paid, worth_per_hour
 from gpuwise.judge.choose.fit import Limit
+from gpuwise.judge.choose.need import IN_PACE, USUAL_TPOT_S
 from gpuwise.judge.choose.phrases import WORTH_A_WORD, WORTH_SAYING, counted, offered_as, times
 from gpuwise.judge.choose.speeds import memory_of
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Chance, Need, Option, Recommendation
 from gpuwise.model.result import Interval, Record
-from gpuwise.model.units import percent, significant, usd
+from gpuwise.model.units import significant, usd
 from gpuwise.predictor.rates import LEVEL
 
 # Options that are kept.
@@ -92,9 +93,16 @@ def recommend(
         there = (*dict.fromkeys((*names, *need.have)),)
         named = fit.why_not(there, {g: why.detail for g, why in left.items()})
         raise fit.contradiction(them, found, named or fit.too_small(need, speeds))
-    if not need.unproven:  # What was named has a place, behind what is known better
-        places.sort(key=lambda p: them.rows[p].speed.is_rough and them.rows[p].way != "have")
-    places.sort(key=_least_money(need, them, tuple(places)).__ne__)
+    # What was named has a place: behind what is known better, and behind text that comes as people read.
+    rough, late = not need.unproven, IN_PACE in need.notes
+    behind = {
+        p: (rough and them.rows[p].speed.is_rough and them.rows[p].way != "have")
+        or (late and max(1, need.concurrent) / them.speed[p] > USUAL_TPOT_S)
+        for p in places
+    }
+    places.sort(key=lambda p: behind[p])
+    ahead = tuple(p for p in places if behind[p] == behind[places[0]])
+    places.sort(key=_least_money(need, them, ahead).__ne__)
     if them.rows[places[0]].way == "unpriced":
         places = _by_last_price(need, them, places)
     if need.deadline_s is not None:
@@ -118,10 +126,7 @@ def recommend(
             if options[0].price_usd is not None and options[rank - 1].price_usd is not None
         ),
         changes=(*over_budget(need, them, places[0], found), *changes(need, them, places)),
-        advice=(
-            *dict.fromkeys(side_by_side(them, places, need)),
-            *mixed(need, them, places, item),
-        ),
+        advice=tuple(dict.fromkeys(side_by_side(them, places, need))),
     )  # fmt: skip
     return replace(
         made, answer=answer.plainly(made), reasons=answer.reasons(made), runner_up=answer.runner_up(made)
@@ -316,7 +321,6 @@ def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str
             yield f"any change of price: {name_of(need, them, other)} costs {lead} times as much, a tie"
         else:
             yield from _price_change(need, them, other, float(them.ranked[first]) * ahead)
-    yield from hours_that_pay(need, them, places)
 
 
 def over_budget(need: Need, them: Candidates, first: int, found: Sequence[Limit]) -> Iterator[str]:
@@ -357,32 +361,6 @@ def _price_change(need: Need, them: Candidates, place: int, target: float) -> It
         yield f"{name_of(need, them, place)} is not first at any price: the rest of its cost alone is more"
 
 
-def hours_that_pay(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
-    """From which hours a week buying costs less than renting."""
-    own = next((p for p in places if them.outlay[p] > 0), None)
-    rent = next((p for p in places if not them.own[p]), None)
-    # Whoever keeps what is there does neither.
-    keeps = them.rows[places[0]].way == "have"
-    if own is None or rent is None or need.period_s is not None or keeps or need.either:
-        return
-    a, (bought, rented) = need.assumptions, (name_of(need, them, place) for place in (own, rent))
-    worth = priced.worth_per_hour(need, them, own, rent) - float(them.running[own])
-    if worth <= 0:
-        yield f"{bought} never pays: its energy alone costs more than {rented}"
-        return
-    hours = priced.hours_a_week(a, priced.hours_until_paid(a, float(them.outlay[own]), worth))
-    if hours > phrases.ALL_WEEK:
-        yield f"{bought} does not pay against {rented} even in use around the clock"
-        return
-    at, assumed = f"{hours:.1f} h a week", f"{a.hours_per_week:g} h assumed"
-    if once := priced.is_once(need):
-        assumed = f"for {a.owned_for}; here all of it is put on this work"
-    if once or hours > a.hours_per_week:
-        yield f"{bought} costs less than {rented} from {at} on ({assumed})"
-    elif places[0] == own:  # Else another rule than the cost put the rent first
-        yield f"{rented} costs less than {bought} below {at} ({assumed})"
-
-
 def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterator[str]:
     """Which GPUs are counted as so many machines that nobody offers as one."""
     apart = need.mode == "infer" and (need.deadline_s is not None or need.concurrent > 1)
@@ -400,24 +378,6 @@ def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterato
     for row in them.rows if need.task else ():
         if priced.is_spread(row) and (row.gpu, row.count) in set(need.sets) - kept:
             yield f"left out of rent: {counted(row.gpu, row.count)}: {fit.SPREAD}"
-
-
-def mixed(need: Need, them: Candidates, places: Sequence[int], item: str) -> Iterator[str]:
-    """Why not to mix two cards in one job of training; of requests each GPU answers its own."""
-    if need.mode != "train" or not (need.have or need.gpus[1] > 1):
-        return
-    # Two different cards that somebody might put into a machine of their own.
-    one = {them.rows[p].gpu: float(them.speed[p]) for p in places if them.rows[p].count == 1}
-    own = [them.rows[p].gpu for p in places if them.own[p]]
-    cards = [gpu for gpu in dict.fromkeys((*need.have, *own)) if catalog.get(gpu).text("form") == "pcie"]
-    names = [gpu for gpu in cards if gpu in one]
-    if len(names) > 1:
-        slow, both = sorted(one[g] for g in names[:2])[0], one[names[0]] + one[names[1]]
-        yield (
-            f"do not mix {names[0]} and {names[1]} in one job: with equal batches each step waits for the "
-            f"slower, 2 x {significant(slow)} = {significant(2 * slow)} {item}s/s at most, "
-            f"{percent(2 * slow / both, 0)} of the {significant(both)} that both do apart"
-        )
 
 
 def name_of(need: Need, them: Candidates, place: int) -> str:

@@ -7,6 +7,7 @@ from math import ceil
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit, phrases
 from gpuwise.judge.choose.phrases import counted, machine_of, weekly_use
+from gpuwise.model.gpu import RENTS
 from gpuwise.model.judgement import Assumptions, Need, Option, Recommendation
 from gpuwise.model.units import brief, seconds, usd
 
@@ -50,6 +51,15 @@ def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]
     rents = f"{machine_of(rent)} rented{source}{phrases.priced_at(rent)}"
     said = f"{'Buy' if less else 'Rent'}: {span} {buy}, {rents} {phrases.sum_of(need, rented)} for the same."
     return f"{said} {meet or _from_hours(need, rent, own)}", less
+
+
+def meets(found: Recommendation) -> str:
+    """From when on buying costs less than renting, where both were allowed and have a place."""
+    need, rents = found.need, (option for option in found.options if option.way in RENTS)
+    rent, own = next(rents, None), next((option for option in found.options if option.outlay_usd), None)
+    if rent is None or own is None or need.either or need.have or need.sets:
+        return ""
+    return (_pays(need, rent, own, found.item) or _from_hours(need, rent, own)).rstrip(".")
 
 
 def _hired(need: Need) -> float | None:

@@ -68,7 +68,8 @@ def unknown(found: Recommendation) -> Iterator[str]:
         yield "how fast several GPUs are together: predicted, not measured"
     mine = {*need.have} if not need.upgrade else set[str]()
     if len({*mine, *names}) > 1 and mine:
-        yield "how fast different cards are together in one machine: each is judged by itself"
+        waits = ", and in training the faster waits for the slower" * (need.mode == "train")
+        yield f"how fast different cards are together in one machine: each is judged by itself{waits}"
     if first.way == "spot":
         yield "when a spot machine is taken back"
     if first.way == "unpriced":
