@@ -293,8 +293,7 @@ def _answered(market: _Market, need: Need) -> Recommendation:
         if need.asks == "number" and need.deadline_s is not None and (several := _in_time(market, need)):
             return several
         if error.code == "bench" and names_of(need) and isinstance(other, Recommendation):
-            room = verdicts.room(need, names_of(need)[0], other)
-            return replace(other, answer=f"{room}How fast that is, is not known: {why}. {other.answer}")
+            return replace(other, answer=f"How fast that is, is not known: {why}. {other.answer}")
         if need.asks == "too much" and error.code == "no-price" and isinstance(other, Recommendation):
             name, count = _one_set(need) or ("", 0)
             named = phrases.begun(phrases.counted(name, count))

@@ -127,7 +127,8 @@ def said(found: Recommendation) -> tuple[str, ...]:
     """The answer in plain sentences: the pick, why, the runner-up, and what would change it."""
     if not found.answer:  # a recommendation of an earlier version
         return ()
-    first, taken = found.options[0], taken_as_asked(found.need, found.item)
+    first, every = found.options[0], taken_as_asked(found.need, found.item).split("; ")
+    taken = "; ".join(part for part in every if part.removeprefix("Taken: ") not in found.answer)
     unsaid = [word for word in found.need.ignored if word not in found.answer and not _is_in(word, taken)]
     return (
         *_lines(found.answer),

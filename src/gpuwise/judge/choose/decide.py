@@ -374,10 +374,6 @@ def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterato
             each = "one" if row.offer.count == 1 else f"{row.offer.count:g}"
             all_of_it = f"{row.count / row.offer.count:g} of {each}, {how}"
             yield f"no machine of {counted(row.gpu, row.count)} {phrases.COUNTED} {all_of_it}"
-    kept = {(them.rows[place].gpu, them.rows[place].count) for place in places if them.rows[place].price > 0}
-    for row in them.rows if need.task else ():
-        if priced.is_spread(row) and (row.gpu, row.count) in set(need.sets) - kept:
-            yield f"left out of rent: {counted(row.gpu, row.count)}: {fit.SPREAD}"
 
 
 def name_of(need: Need, them: Candidates, place: int) -> str:

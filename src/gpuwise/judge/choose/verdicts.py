@@ -16,7 +16,7 @@ from gpuwise.judge.choose.fit import link_of
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, WORDS
 from gpuwise.judge.choose.owning import bills
 from gpuwise.judge.choose.phrases import begun, often, rate_of, sum_of, times, weekly_use, weights_of
-from gpuwise.judge.choose.speeds import AT_ONCE, OLDEST, Dealt, memory_of, shorter
+from gpuwise.judge.choose.speeds import AT_ONCE, OLDEST, Dealt
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Bill, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
@@ -24,29 +24,12 @@ from gpuwise.model.units import brief, seconds, significant, usd
 from gpuwise.predictor.card import is_linked
 
 
-def room(need: Need, gpu: str, other: Recommendation) -> str:
-    """Whether a GPU of no known speed has the memory that the work takes on another; empty if that is not."""
-    first = other.options[0]
-    size, has = memory_of(need, catalog.get(first.gpu_id)), memory_of(need, catalog.get(gpu))
-    if not size or not has or first.memory_spare is None:
-        return ""
-    number = dict(need.sets).get(gpu, 1)
-    enough = size * (1 - first.memory_spare) * first.count <= has * number
-    have = ("have" if number > 1 else "has") if enough else "lack" + "s" * (number == 1)
-    return f"{begun(phrases.counted(gpu, number))} {have} the memory for it. "
-
-
-def egress_of(option: Option, offers: Sequence[Offer]) -> float | None:
-    """USD of a GB that leaves the provider; None where that is not known."""
-    rates = (o.egress_usd_per_gb for o in offers if o.provider == option.provider)
-    return next((each for each in rates if each is not None), None)
-
-
 def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> tuple[str, str]:
     """What it costs that data leave a provider's network; and what of it is not known."""
     if not need.egress_gb or first.way not in RENTS:
         return "", ""
-    rate, most = egress_of(first, offers), priced.most_egress()
+    rates = (o.egress_usd_per_gb for o in offers if o.provider == first.provider)
+    rate, most = next((each for each in rates if each is not None), None), priced.most_egress()
     paid = f"{sum_of(need, need.egress_gb * (most if rate is None else rate))}{often(need)}"
     counted_in = "in the cost" if priced.egress_h(need) else "on top of it"
     if rate is not None:
@@ -113,7 +96,7 @@ def against(bill: Bill, found: Recommendation) -> str:
     the price below which the other costs less. Empty where no price of the first is known."""
     need, first, name, of = found.need, found.options[0], phrases.machine_of(found.options[0]), begun(bill.of)
     if first.per_hour_usd is None:
-        return _against_last_price(bill, found)
+        return ""
     if need.items and first.cost_usd:  # Of what is stated, in a month where it comes again
         often, use = (phrases.MONTH_S / need.period_s if need.period_s else 1.0), ""
         each = " a month" if need.period_s else ""
@@ -132,20 +115,6 @@ def against(bill: Bill, found: Recommendation) -> str:
     both = f"{bill.of} takes {usd(other)}{each}{amount}, {name} {usd(mine)}{each}{use}"
     less = f"{of} is cheaper" if other < mine else mine_is
     return f"{less}: {both}, {significant(mine / other)} times as much."
-
-
-def _against_last_price(bill: Bill, found: Recommendation) -> str:
-    """What a purchase at its last price takes in a month beside a sum that is paid each month."""
-    need, first, a = found.need, found.options[0], found.need.assumptions
-    if not (bill.usd and first.last_usd) or bill.items:
-        return ""
-    lost = phrases.last_outlay(need, first) * priced.lost_share(a) / (12 * a.years)
-    mine, name = lost + phrases.electricity(need, first)[1], phrases.machine_of(first)
-    less = f"{begun(name)} of your own would cost less" if mine < bill.usd else f"{begun(bill.of)} costs less"
-    return (
-        f"{less}: {bill.of} takes {sum_of(need, bill.usd)} a month, {name} about {sum_of(need, mine)} a "
-        f"month over {a.owned_for}, at its last price, of {first.seen_on[:7]}."
-    )
 
 
 def machines(found: Recommendation, first: Option, number: int, share: int, last: Option | None) -> str:
@@ -305,11 +274,6 @@ def _speed(found: Recommendation) -> str:
     return f"{sure}: {does}; {need.rate:g} {item} are asked."
 
 
-def _shorter(need: Need, gpu: str, count: int) -> str:
-    """What of a language model such GPUs hold that do not hold it as asked; empty for other work."""
-    return f" On {phrases.counted(gpu, count)} {shorter(need, gpu, count)}." if need.task else ""
-
-
 def verdict(found: Recommendation, other: Recommendation | None) -> str:
     """Whether the GPU that was named can do the work, or is more than it takes: then `other` names what else
     does it. Empty where that was not asked."""
@@ -341,10 +305,7 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         gpu = next((gpu for gpu in named if gpu in found.rejected), "")
         if not gpu:
             return ""
-        why = found.rejected[gpu].detail
-        count = need.have.count(gpu) or dict(need.sets).get(gpu, need.gpus[1])
-        more = _shorter(need, gpu, count) if why.startswith("does not fit") else ""
-        return f"No. {phrases.short_name(gpu)}: {why}.{more}"
+        return f"No. {phrases.short_name(gpu)}: {found.rejected[gpu].detail}."
     if need.asks == "faster":
         return _faster(found)
     if need.asks == "speed":
