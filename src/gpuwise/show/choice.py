@@ -127,8 +127,8 @@ def said(found: Recommendation) -> tuple[str, ...]:
     """The answer in plain sentences: the pick, why, the runner-up, and what would change it."""
     if not found.answer:  # a recommendation of an earlier version
         return ()
-    first, every = found.options[0], taken_as_asked(found.need, found.item).split("; ")
-    taken = "; ".join(part for part in every if part.removeprefix("Taken: ") not in found.answer)
+    first, every = found.options[0], taken_as_asked(found.need, found.item).removeprefix("Taken: ")
+    taken = "; ".join(part for part in every.split("; ") if part not in found.answer)
     unsaid = [word for word in found.need.ignored if word not in found.answer and not _is_in(word, taken)]
     return (
         *_lines(found.answer),
@@ -136,7 +136,7 @@ def said(found: Recommendation) -> tuple[str, ...]:
         *(f"- {reason}" for reason in found.reasons),
         *([f"Runner-up: {found.runner_up}"] if found.runner_up else []),
         *(f"Would change it: {text}" for text in found.changes[:_CHANGES]),
-        *filter(None, [taken]),
+        *([f"Taken: {taken}"] if taken else []),
         *old_prices(_days(found, found.prices_on), _days(found, first.seen_on) if first.price_usd else 0),
     )
 
@@ -256,7 +256,7 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
     lines += _left_out(found)
     lines += [f"Not known: {'; '.join(found.unknown)}"] * bool(found.unknown)
     old = filter(None, map(lacks, dict.fromkeys(option.gpu_id for option in shown)))
-    lines += [f"Old: {'; '.join(old)}"] if any(map(lacks, (o.gpu_id for o in shown))) else []
+    lines += [f"Old generation: {'; '.join(old)}"] if any(map(lacks, (o.gpu_id for o in shown))) else []
     stated = found.need.acquire != "rent" and found.need.assumptions != Assumptions()
     if any(o.outlay_usd for o in shown) or why or stated:
         lines.append(assumed(found.need.assumptions, service=found.need.period_s is not None))

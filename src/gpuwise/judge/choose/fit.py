@@ -536,7 +536,9 @@ def rejected(
             continue
         nearest = min(places[gpu], key=lambda place: (broken[place], them.ranked[place]))
         faults = [limit for limit in found if not limit.ok[nearest]]
-        why = "; ".join(limit.reason(nearest) for limit in faults)
+        each = [limit.reason(nearest) for limit in faults]
+        each = [one for one in each if one.startswith("does not fit")] or each  # Which says it all
+        why = "; ".join(each)
         number, there = them.rows[nearest].count, need.have.count(gpu)
         if 0 < there < number:  # Of so many, beside those that are there
             fewer = next((f"; fewer: {said[n]}" for n in range(there, number) if said.get(n)), "")

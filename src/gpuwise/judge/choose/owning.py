@@ -26,7 +26,7 @@ def _pays(need: Need, rent: Option, own: Option, item: str) -> str:
     late = f"does not pay for it in {need.assumptions.owned_for}"
     paid = f"pays for it after {ceil(months):,.0f} months" if months < 12 * need.assumptions.years else late
     if not need.batched:
-        return f"The rent that buying saves {paid}."
+        return f"Buying costs less in time: the rent that it saves {paid}."
     # Rent grows with the work, and what is bought costs the same at any amount.
     least = f"{brief(items * (own.cost_usd.value - energy) / saved)} {item}s a {each}"
     return f"Buying costs less from {least} on; at this amount the rent that it saves {paid}."
@@ -57,9 +57,10 @@ def meets(found: Recommendation) -> str:
     """From when on buying costs less than renting, where both were allowed and have a place."""
     need, rents = found.need, (option for option in found.options if option.way in RENTS)
     rent, own = next(rents, None), next((option for option in found.options if option.outlay_usd), None)
-    if rent is None or own is None or need.either or need.have or need.sets:
+    if rent is None or own is None or need.either or need.have or need.sets or priced.is_once(need):
         return ""
-    return (_pays(need, rent, own, found.item) or _from_hours(need, rent, own)).rstrip(".")
+    said = _pays(need, rent, own, found.item) or _from_hours(need, rent, own)
+    return said.rstrip(".").replace("Buying", f"buying {machine_of(own)}", 1)
 
 
 def _hired(need: Need) -> float | None:
