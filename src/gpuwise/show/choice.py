@@ -243,14 +243,7 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
     marked = {"without fans, for a server's airflow or a fan put on it": no_fans, may_not: tight}
     lines += [f"{what}: {', '.join(dict.fromkeys(gpus))}" for what, gpus in marked.items() if gpus]
     if len(shown) > 1 and any(option.way == "unpriced" for option in shown):
-        # What those are in order by that have no fresh price.
-        by_worth = not found.need.budget_usd and any(option.last_usd for option in found.options)
-        most = "most work for the money at the last price first, those without one behind, the fastest first"
-        lines.append(
-            "without a fresh price: behind those that have one, the fastest first"
-            if found.options[0].way != "unpriced"
-            else f"no price is fresh: the {most if by_worth else 'fastest first'}"
-        )
+        lines.append("what has no fresh price stands behind, at the last one that was seen")
     by = grouped((why, o.gpu_id) for o in shown[1:] for why in o.why if why.startswith(BY))
     lines += [f"{', '.join(dict.fromkeys(gpus))}: {why}" for why, gpus in by.items()]
     lines += _left_out(found)

@@ -128,7 +128,10 @@ def refusal(need: Need, error: GpuwiseError, item: str) -> str:
     with suppress(GpuwiseError):  # Where no part of it contradicts another one
         need = settled(need)
     taken = taken_as_asked(need, item, question(need))
-    parts = (str(error), *need.corrected, taken, unread)
+    named = priced.names_of(need) if len(priced.names_of(need)) <= priced.FEW else ()
+    unsaid = [each for each in named if each not in str(error)]
+    asked = f"Asked about: {', '.join(unsaid)}" if unsaid else ""
+    parts = (str(error), *need.corrected, asked, taken, unread)
     return ". ".join(part.rstrip(".") for part in parts if part)
 
 
@@ -379,9 +382,6 @@ def why(
         yield f"{found.count} reach {percent(share, 0)} of {found.count} times one ({how}{more})"
     if found.outlay_usd:
         yield setup(need, found)
-    if found.break_even_h is not None:
-        planned = priced.hours_of_use(need)
-        yield f"cheaper than renting after {found.break_even_h:,.0f} h of use ({planned:,.0f} h planned)"
     yield from (issue.detail for issue in speed.issues if issue == RECOMPUTES)
     if found.memory_spare is not None and found.memory_spare < LITTLE:
         yield f"only {percent(max(0.0, found.memory_spare), 0)} of its memory stays free"

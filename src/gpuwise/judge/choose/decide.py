@@ -307,20 +307,16 @@ def allowing(way: str, option: Option, first: Interval | None, need: Need) -> st
 
 
 def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
-    """What would make another option the first: its price, and hours of use."""
+    """The price that would make another option the first; nothing where they tie, which is said of it."""
     first = places[0]
-    if them.rows[first].way == "unpriced":
+    other = next((p for p in places if them.rows[p].gpu != them.rows[first].gpu), first)
+    if them.ranked[other] < them.ranked[first] * (priced.EQUAL if need.goal == "cost" else 1.0):
         return
-    other = next((p for p in places if them.rows[p].gpu != them.rows[first].gpu), None)
-    if other is not None and them.ranked[other] >= them.ranked[first]:
-        # What takes less money at once is first within a few percent.
-        bought = bool(them.outlay[first] > 0 and them.outlay[other] > 0)
-        ahead = priced.EQUAL ** (bought * (1 if them.outlay[other] < them.outlay[first] else -1))
-        if need.goal == "cost" and them.ranked[other] < priced.EQUAL * them.ranked[first]:
-            lead = significant(float(them.ranked[other] / them.ranked[first]))
-            yield f"any change of price: {name_of(need, them, other)} costs {lead} times as much, a tie"
-        else:
-            yield from _price_change(need, them, other, float(them.ranked[first]) * ahead)
+    # What takes less money at once is first within a few percent.
+    bought = bool(them.outlay[first] > 0 and them.outlay[other] > 0)
+    ahead = priced.EQUAL ** (bought * (1 if them.outlay[other] < them.outlay[first] else -1))
+    if other != first and them.rows[first].way != "unpriced":
+        yield from _price_change(need, them, other, float(them.ranked[first]) * ahead)
 
 
 def over_budget(need: Need, them: Candidates, first: int, found: Sequence[Limit]) -> Iterator[str]:
@@ -357,8 +353,6 @@ def _price_change(need: Need, them: Candidates, place: int, target: float) -> It
     elif wanted > 0:
         becomes = f"becomes first at {usd(wanted)}{unit}"
         yield f"{name_of(need, them, place)} {becomes} ({was}, {change:+.1%})"
-    else:
-        yield f"{name_of(need, them, place)} is not first at any price: the rest of its cost alone is more"
 
 
 def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterator[str]:
