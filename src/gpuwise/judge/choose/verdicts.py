@@ -138,6 +138,7 @@ def machines(found: Recommendation, first: Option, number: int, share: int, last
     where += " each" * (share > 1)
     where += f" and {usd(usd_of[last])}{'/h' * rented}" if last else ""
     take = f"{'Rent' if rented else 'Buy'} {got}{where} ({phrases.dated(first)}{old}): {cost}"
+    take = take if usd_of[first] else f"Take {got}, price unknown"
     alone = rate_of(first.throughput.value * share + (last.throughput.value if last else 0.0), found.item)
     done = f" and {seconds(first.time_s.value)} for the work" if first.time_s else ""
     if not parts:
