@@ -655,7 +655,7 @@ def test_what_is_assumed_of_months_fans_and_several_cards_is_said() -> None:
     assert "of what is bought for its loss of value and electricity" in months
     shown = _shown("two a10 or two 4090 to train bert-large, buy used")
     assert "for a server's airflow or a fan put on it: a10" in shown
-    assert "is predicted, not measured" in shown
+    assert "predicted, not measured" in shown
 
 
 def test_a_named_card_is_held_below_its_power_and_is_slower() -> None:

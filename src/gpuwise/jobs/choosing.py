@@ -475,10 +475,12 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
         # Whether what is there does it is answered, however little is known of how fast.
         return _first_answer(market, replace(need, unproven=True))
     named = (choice.rejected[gpu] for gpu, _ in need.sets if gpu in choice.rejected)
-    said = (*(why.detail for why in (*mine, *named)), *(a for a in choice.advice if "you have is left" in a))
-    slow = any("too late" in why for why in said)
-    if needs.USUAL_NOTE in need.notes and slow:  # Its owner wants to know how slow it is
-        return _first_answer(market, _unhurried(need, needs.IN_PACE))
+    slow = any("too late" in why.detail for why in (*mine, *named))
+    if needs.USUAL_NOTE in need.notes:  # Its owner wants to know how slow it is
+        patient, ways = _unhurried(need, needs.IN_PACE), {option.way for option in choice.options}
+        lost = market.best_or_none(patient) if need.have and "have" not in ways else None
+        if slow or any(option.way == "have" for option in (lost.options if lost else ())):
+            return _first_answer(market, patient)
     return choice
 
 
@@ -704,10 +706,10 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     replaced = fit.NO_FASTER if need.upgrade else None  # As was asked
     said = {gpu: why.detail for gpu, why in left.items() if why.detail != replaced}
     named = fit.why_not([*dict.fromkeys((*few, *need.have))], said)
-    one = verdicts.AS_MANY in need.notes and (few[0], 1) not in places
-    if one and few[0] not in left:
-        (alone,) = market.facts_of(need, {few[0]: (1,)})
-        named.append(f"{phrases.counted(few[0], 1)}: {alone.refusal}")
+    numbers = {*need.sets, *([(few[0], 1)] if verdicts.AS_MANY in need.notes else [])}
+    for gpu, number in sorted(numbers - places):  # Of which another number has a place
+        if gpu not in left and (why := market.facts_of(need, {gpu: (number,)})[0].refusal):
+            named.append(f"{phrases.counted(gpu, number)}: {why}")
     offering = {option.provider.casefold() for option in choice.options}
     missing = [name for name in need.providers if name.casefold() not in offering]
     kinds = [kind for kind in decide.EXCLUDED if getattr(asked, kind) and need.acquire != "own"]

@@ -21,7 +21,7 @@ from gpuwise.judge.choose.speeds import BY
 from gpuwise.judge.choose.verdicts import lacks
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
-from gpuwise.model.result import grouped
+from gpuwise.model.result import firsts, grouped
 from gpuwise.model.units import Amount, brief, percent, seconds, significant, usd
 from gpuwise.show.table import Table, old_prices, span
 
@@ -62,7 +62,11 @@ def table(
     """
     need = found.need
     options = found.options if why or every else one_of_each(found)
-    shown, words = options[:top], said(found)
+    # Of each provider that was named the best row, whatever its rank.
+    named = [*firsts((o.provider, o) for o in options).values()] if len(need.providers) > 1 else []
+    rest = len(options) if top is None else max(0, top - len(named))
+    shown = [*named, *[o for o in options if o not in named][:rest]][:top]
+    shown, words = sorted(shown, key=lambda option: option.rank), said(found)
     notes = _notes(found, shown, why=why)
     while not (top is None or why) and len(shown) > 1 and len((*words, *shown, *notes)) > _MOST_LINES:
         shown = shown[:-1]

@@ -12,7 +12,7 @@ from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import phrases
 from gpuwise.judge.choose.answer import LITTLE
 from gpuwise.judge.choose.candidates import FEW
-from gpuwise.judge.choose.fit import link_of
+from gpuwise.judge.choose.fit import link_of, made_for_fp64
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, WORDS
 from gpuwise.judge.choose.owning import bills
 from gpuwise.judge.choose.phrases import begun, often, rate_of, sum_of, times, weekly_use, weights_of
@@ -291,7 +291,9 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         gpu, count = need.sets[0]  # "Is A enough, or should I take B"
         able = any((o.gpu_id, o.count) == (gpu, count) for o in found.options)
         name, left = phrases.counted(gpu, count), found.rejected.get(gpu)
-        said = f"Yes, {name} can." if able else f"Whether {name} can is not known."
+        double = need.precision == Precision.FP64 and not made_for_fp64(gpu)
+        slow = f", though slowly: {slow_in_fp64(gpu)}" * double
+        said = f"Yes, {name} can{slow}." if able else f"Whether {name} can is not known."
         if left is not None and (left.code not in ("", "unproven") or "does not fit" in left.detail):
             said = f"No. {begun(name)}: {left.detail}."
         return f"{said} {_faster(found)}".strip()
