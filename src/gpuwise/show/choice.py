@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 _SCALES = ((1.0, ""), (1e3, "1k "), (1e6, "1M "), (1e9, "1G "), (1e12, "1T "), (1e15, "1P "), (1e18, "1E "))
 _ENOUGH_USD = 0.01
-# Of the terminal: changes and left-out GPUs that are named; the rest is behind the detail.
-_CHANGES, _APART = 1, 6
+# Of the terminal: changes that are named; the rest is behind the detail.
+_CHANGES = 1
 # The column of what a stated latency limits.
 LATE = "each after"
 _MOST_WORDS = 50
@@ -44,8 +44,6 @@ _KINDS = {
     "latency": "too slow for each token", "deadline": "too late", "power": "too many watts",
     "quiet": "too loud", "fp64": "slow in FP64",
 }  # fmt: skip
-# Letters by which a reason is one that the answer holds.
-_SAME = 40
 # More points hide each other.
 _DRAWN = 40
 

@@ -383,12 +383,8 @@ def why(
     if found.outlay_usd:
         yield setup(need, found)
     yield from (issue.detail for issue in speed.issues if issue == RECOMPUTES)
-    if found.memory_spare is not None and found.memory_spare < LITTLE:
-        yield f"only {percent(max(0.0, found.memory_spare), 0)} of its memory stays free"
     if found.outlay_usd and spec.text("form") in MODULES:
         yield "a module for the board of a server, not a card for a slot"
-    if found.stale:
-        yield f"price of {found.seen_on}, old"
     # The file of a measurement, the title of a publication.
     where = speed.notes[0] if speed.notes else ""
     if speed.source is not None:
