@@ -576,9 +576,9 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
         yield noted(verdicts.UNCHECKED, budget_usd=None, thrifty=True)
     if error.code == "no-price" and names and need.acquire == "rent" and not (need.providers or need.region):
-        for kind in ("community", "spot"):  # Who names a card means it, wherever it stands
-            if getattr(need, kind) is None:
-                yield noted(f"{ON_DEMAND}: {kind} rent is", **{kind: True})
+        for rent in ("community", "spot"):  # Who names a card means it, wherever it stands
+            if getattr(need, rent) is None:
+                yield noted(f"{ON_DEMAND}: {rent} rent is", **{rent: True})
         yield noted(NOT_TO_RENT, sets=(), only=(), named=())
     kind = len(need.only) > FEW and not need.named
     makers = {catalog.get(gpu).vendor for gpu in need.only} if kind else set[str]()  # Who names one means it

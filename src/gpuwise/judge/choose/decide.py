@@ -94,10 +94,10 @@ def recommend(
         named = fit.why_not(there, {g: why.detail for g, why in left.items()})
         raise fit.contradiction(them, found, named or fit.too_small(need, speeds))
     # What was named has a place: behind what is known better, and behind text that comes as people read.
-    rough, late = not need.unproven, IN_PACE in need.notes and need.goal == "cost"
+    rough, slow = not need.unproven, IN_PACE in need.notes and need.goal == "cost"
     behind = {
         p: (rough and them.rows[p].speed.is_rough and them.rows[p].way != "have")
-        or (late and max(1, need.concurrent) / them.speed[p] > USUAL_TPOT_S)
+        or (slow and max(1, need.concurrent) / them.speed[p] > USUAL_TPOT_S)
         for p in places
     }
     places.sort(key=lambda p: behind[p])
