@@ -477,10 +477,10 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
     named = (choice.rejected[gpu] for gpu, _ in need.sets if gpu in choice.rejected)
     slow = any("too late" in why.detail for why in (*mine, *named))
     if needs.USUAL_NOTE in need.notes:  # Its owner wants to know how slow it is
-        patient, ways = _unhurried(need, needs.IN_PACE), {option.way for option in choice.options}
-        lost = market.best_or_none(patient) if need.have and "have" not in ways else None
+        slower, ways = _unhurried(need, needs.IN_PACE), {option.way for option in choice.options}
+        lost = market.best_or_none(slower) if need.have and "have" not in ways else None
         if slow or any(option.way == "have" for option in (lost.options if lost else ())):
-            return _first_answer(market, patient)
+            return _first_answer(market, slower)
     return choice
 
 

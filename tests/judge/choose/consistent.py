@@ -133,7 +133,11 @@ def _by_options(draw: random.Random) -> Asked:
             draw.choice(([], ["--mode", "train", "--work", "1M images"])) if words[0] == "resnet50" else []
         )
     budget = draw.random() < 0.3 and "--rent" not in words
-    words += ["--budget", money] if budget else draw.choice(([], ["--rent", "--egress", "300GB"], ["--quiet"]))
+    words += (
+        ["--budget", money]
+        if budget
+        else draw.choice(([], ["--egress", "300GB"] * ("--own" not in words), ["--quiet"]))
+    )
     words += draw.choice(([], ["--have", "rtx-3090:2"], ["--electricity", "$0.4"]))
     return Asked(tuple(words), tuple(gpus), currency=_currency(money) if budget else "USD")
 
