@@ -572,15 +572,6 @@ def test_an_architecture_that_cuda_dropped_is_not_recommended(need, speed, offer
     assert made(need(mode="compute"), speeds, offers).options[0].gpu_id == "v100-pcie-16gb"
 
 
-def test_who_keeps_a_card_hears_nothing_of_buying_against_renting(need, speed, offer) -> None:
-    speeds = [speed("rtx-4090", 100.0), speed("rtx-5090", 158.0), speed("rtx-a5000", 70.0)]
-    offers = [offer("rtx-5090", 2873.0, "new"), offer("rtx-a5000", 0.27)]
-    kept = made(need(have=("rtx-4090",)), speeds, offers)
-    assert kept.options[0].way == "have"
-    assert not any("h a week" in change for change in kept.changes)
-    assert any("h a week" in change for change in made(need(), speeds, offers).changes)
-
-
 def test_who_is_served_pays_for_hours(need, speed, offer) -> None:
     speeds = [speed("rtx-3090", 100.0, factor=2.0)]
     one = made(need(concurrent=1, mode="infer"), speeds, [offer("rtx-3090", 0.2)]).options[0]
