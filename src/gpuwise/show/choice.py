@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 _SCALES = ((1.0, ""), (1e3, "1k "), (1e6, "1M "), (1e9, "1G "), (1e12, "1T "), (1e15, "1P "), (1e18, "1E "))
 _ENOUGH_USD = 0.01
-# Of the terminal: changes that are named; the rest is behind the detail.
-_CHANGES = 1
+_CHANGES = 1  # That are named; the rest is behind the detail
 # The column of what a stated latency limits.
 LATE = "each after"
 _MOST_WORDS = 50
