@@ -485,11 +485,9 @@ class Cards(Words):
         elif self.sets:
             self._settle_sets()
         hired = self._hired() if fields.get("either") or fields.get("acquire") == "rent" else ()
-        others = [gpu for gpu, _ in self.sets if gpu not in hired]
+        others = {catalog.get(gpu).text("segment") for gpu, _ in self.sets if gpu not in hired}
         # "2x 3090, would renting an H100 be cheaper": a card that people have at home is not to rent.
-        if fields.get("either") or (
-            others and all(catalog.get(gpu).text("segment") == "consumer" for gpu in others)
-        ):
+        if fields.get("either") or others == {"consumer"}:
             fields |= {"hired": hired, "acquire": "both"} if hired else {}
         self.named_gpus = {gpu for gpu, _ in self.sets} or {*fields.get("only", ())}
         if self.named_gpus and not any(catalog.get(gpu).vendor == "NVIDIA" for gpu in self.named_gpus):

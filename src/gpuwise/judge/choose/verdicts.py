@@ -292,11 +292,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         able = any((o.gpu_id, o.count) == (gpu, count) for o in found.options)
         name, left = phrases.counted(gpu, count), found.rejected.get(gpu)
         double = need.precision == Precision.FP64 and not made_for_fp64(gpu)
-        said = (
-            f"Yes, {name} can{f', though slowly: {slow_in_fp64(gpu)}' * double}."
-            if able
-            else f"Whether {name} can is not known."
-        )
+        slow = f", though slowly: {slow_in_fp64(gpu)}" * double
+        said = f"Yes, {name} can{slow}." if able else f"Whether {name} can is not known."
         if left is not None and (left.code not in ("", "unproven") or "does not fit" in left.detail):
             said = f"No. {begun(name)}: {left.detail}."
         return f"{said} {_faster(found)}".strip()
