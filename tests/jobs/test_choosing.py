@@ -21,7 +21,7 @@ from gpuwise.judge.choose.candidates import host_of, hours_a_month, hours_of_use
 from gpuwise.judge.choose.need import need_of
 from gpuwise.judge.choose.phrases import electricity
 from gpuwise.model.gpu import RENTS
-from gpuwise.model.judgement import Need, Recommendation
+from gpuwise.model.judgement import Need
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Measurement, Result, Window
@@ -258,7 +258,7 @@ def test_what_cuda_no_longer_supports_is_bought_by_its_name_or_used_alone() -> N
 
 def test_a_third_card_has_a_reason_and_years_an_end() -> None:
     found = choose("my server has 2 A40 already, add a third for llama 70b", Facts(today=DAY)).value
-    assert not any("no price" in text for text in found.advice if "3 x A40" in text)
+    assert not any("no price" in text for text in found.refused if "3 x A40" in text)
     with pytest.raises(InputError):
         choose("16 H100 for 31 years", Facts(today=DAY))
     assert choose("16 H100 for 30 years", Facts(today=DAY)).value.options
@@ -297,27 +297,20 @@ def test_a_computer_whose_price_is_old_is_named_with_it() -> None:
     found = choose("gpt-oss-120b at home under 5000 dollars", Facts(today=DAY, offers=offers)).value
     first = found.options[0]
     assert (first.gpu_id, first.count, first.price_usd, first.last_usd) == ("gb10", 1, None, 3999)
-    assert found.answer.startswith("No price of the last 120 days is known of these.")
     fresh = choose("gpt-oss-120b at home under 9000 dollars", Facts(today=DAY)).value
-    assert (fresh.options[0].price_usd is not None, "of the last" in fresh.answer) == (True, False)
+    assert fresh.options[0].price_usd is not None
+    assert [any("costs today" in each for each in made.unknown) for made in (found, fresh)] == [True, False]
 
 
 def test_more_cards_of_those_that_are_there_are_answered_for() -> None:
     found = choose("I have 2x 3090, should I add a third for llama 3.3 70b", Facts(today=DAY)).value
     assert found.options[0].way == "have"
-    assert "3 x RTX 3090 would be 1.00 times as fast" in found.answer
+    assert ("rtx-3090", 3, 1.0) in {(o.gpu_id, o.count, round(o.speedup or 0.0, 2)) for o in found.options}
 
 
 def test_a_place_without_an_offer_is_refused() -> None:
     with pytest.raises(InputError, match="mars"):
         choose(replace(need_for("resnet50"), region="mars"), Facts(today=DAY))
-
-
-def test_what_is_kept_stands_beside_rent_with_its_cost() -> None:
-    found = choose("lora of qwen2.5 7b on my 3090, 10k samples, 2 epochs", Facts(today=DAY)).value
-    assert found.options[0].way == "have"
-    cost, rented = re.findall(r"about \$([\d.]+) \(", found.answer)
-    assert 0 < float(cost) < float(rented)
 
 
 def test_how_many_at_once_and_when_the_first_token_comes_are_said() -> None:
@@ -370,7 +363,6 @@ def test_to_rent_or_to_buy_has_a_verdict_where_both_cost_the_same(text: str, buy
     served = found.need.concurrent
     same = 1.0 if served else own.throughput.value / rent.throughput.value
     assert rented == pytest.approx(hours * rent.per_hour_usd * same, rel=6e-3)
-    assert (abs(same - 1) > 0.01) == ("as many hours" in found.answer)
     assert bought == pytest.approx(hours * own.per_hour_usd, rel=6e-3)
     # With so many hours a week both take the same.
     lost = own.outlay_usd * lost_share(a)
@@ -401,7 +393,7 @@ def test_the_last_price_of_a_card_that_has_no_fresh_one_is_said() -> None:
 
 def test_what_does_not_fit_says_with_which_contexts_it_would() -> None:
     found = choose("llama 8b with 128k context on a 4080 or a 5090", Facts(today=DAY)).value
-    text = " ".join(found.advice)
+    text = " ".join(found.refused)
     assert "65,536" in text or "32,768" in text
 
 
@@ -420,39 +412,6 @@ def test_of_two_that_are_named_one_is_to_rent() -> None:
     assert found.answer.startswith("Buy: a month one RTX 4090")
     # It is busy nearly all of the day, which bars nobody whose work may wait.
     assert "busy 100 %" in found.answer
-
-
-def unasked(text: str) -> Recommendation:
-    """What is chosen where both are allowed, and which of them is not the question."""
-    need = choose(text, Facts(today=DAY), alternatives=False).value.need
-    return choose(replace(need, either=False), Facts(today=DAY)).value
-
-
-def test_a_price_that_is_old_says_from_when_buying_pays() -> None:
-    found = unasked("8x h100 sxm, buy or rent 24/7 for 2 years, llama 8b training")
-    (said,) = (text for text in found.advice if "h100-sxm5-80gb" in text)
-    usd, hours = (
-        float(re.findall(pattern, said)[0].replace(",", ""))
-        for pattern in (r"\$([\d,]+) with", r"([\d,]+) hours")
-    )
-    rent = found.options[0].per_hour_usd
-    assert 0.4 * usd / rent < hours < 1.2 * usd / rent
-
-
-@pytest.mark.parametrize(
-    ("text", "gpu"),
-    [("l40, buy or rent 24/7 for 2 years", "l40"), ("a used A40 or rent, 2 years", "a40")],
-)
-def test_rent_and_owning_have_a_sum_over_the_years(text: str, gpu: str) -> None:
-    found = unasked(text)
-    (said,) = (text for text in found.advice if text.startswith(f"to buy {gpu}"))
-    rent, other, price = amounts(said.partition("; in ")[2])[:3]
-    hours = hours_of_use(found.need)
-    assert rent == pytest.approx(found.options[0].per_hour_usd * hours, abs=1)
-    if "pays below" in said:  # Then the price at which both are the same
-        assert other + price * lost_share(found.need.assumptions) == pytest.approx(rent, abs=1)
-    else:
-        assert price * lost_share(found.need.assumptions) < other
 
 
 def test_the_fewest_that_do_it_are_not_those_that_cost_least() -> None:
@@ -480,8 +439,8 @@ def test_an_old_card_runs_what_llama_cpp_does() -> None:
 
 def test_beside_a_card_that_nobody_rents_out_stands_what_is_rented() -> None:
     found = choose("bert-large on a 4070 super in the cloud", Facts(today=DAY)).value
-    assert {option.gpu_id for option in found.options} == {"rtx-4070-super"}
-    assert re.search(r"(?:rent instead|Renting another).*/h", found.answer)
+    assert {option.way in RENTS for option in found.options} == {True}
+    assert [each.partition(":")[0] for each in found.refused] == ["rtx-4070-super"]
 
 
 def test_the_memory_of_adapters_of_images_is_said() -> None:
@@ -544,8 +503,9 @@ def test_what_egress_costs_is_said_as_dear_as_anywhere_where_it_is_not_known(
     provider: str, known: bool
 ) -> None:
     asked = f"an A100 for ten days at {provider}, bert-large, then 15 TB of egress"
-    said = choose(asked, Facts(today=DAY)).value.answer
-    assert ("15,000 GB sent out cost $0 there" in said) == known
+    found = choose(asked, Facts(today=DAY)).value
+    said = "; ".join(found.unknown)
+    assert ("15,000 GB sent out cost $0 there" in found.answer) == known
     assert ("at $0.12 a GB" in said and "$1,800" in said) != known
 
 
@@ -602,13 +562,6 @@ def test_the_fewest_of_each_of_several_kinds_are_said() -> None:
     assert rest.startswith("Rent one A100")
 
 
-def test_a_commitment_that_saves_nothing_is_named_with_its_price() -> None:
-    need = replace(need_for("llama-3.3-70b"), acquire="rent", reserved=True, concurrent=50)
-    found = choose(need, Facts(today=DAY)).value
-    assert found.options[0].way == "on-demand"
-    assert [text for text in found.advice if text.startswith("reserved rent") and "/h" in text]
-
-
 @pytest.mark.parametrize(("usd", "gb"), [(700.0, 16), (580.0, 11)])
 def test_images_take_weights_of_4_bits_where_8_are_more_than_the_limits_hold(usd: float, gb: int) -> None:
     need = need_for("flux")
@@ -662,8 +615,6 @@ def test_what_is_not_held_in_16_bits_is_held_in_4() -> None:
     words = {"mode": "infer", "acquire": "own", "work": "5M tokens/day"}
     need = need_of("llm-8b", {**words, "budget": "¥300000"}, {"JPY": 0.0063})[0]
     assert any("yen" in note for note in need.notes)
-    shorter = [each for each in choose(need, Facts(today=DAY)).value.changes if "--precision int4" in each]
-    assert len(shorter) == 1
     four = need_of("llm-8b", {**words, "budget": "$1899", "precision": "int4"}, {})[0]
     found = choose(four, Facts(today=DAY)).value
     assert not any("--precision" in each or "yen" in each for each in (*found.changes, *found.need.notes))
@@ -704,7 +655,7 @@ def test_what_is_assumed_of_months_fans_and_several_cards_is_said() -> None:
     assert "of what is bought for its loss of value and electricity" in months
     shown = _shown("two a10 or two 4090 to train bert-large, buy used")
     assert "for a server's airflow or a fan put on it: a10" in shown
-    assert "is predicted, not measured" in shown
+    assert "predicted, not measured" in shown
 
 
 def test_a_named_card_is_held_below_its_power_and_is_slower() -> None:
@@ -763,7 +714,7 @@ def test_a_laptop_is_replaced_by_no_card_and_is_none() -> None:
 def test_slow_double_precision_is_said_in_figures() -> None:
     text = "gpu for gromacs in fp64, 5000 dollars, a friend says two rtx 4090 are the fastest"
     found = choose(text, Facts(today=DAY)).value
-    assert any("1/64 of its rate in FP32" in advice for advice in found.advice)
+    assert any("1/64 of its rate in FP32" in each for each in found.refused)
     assert any(note.startswith("gromacs: nothing here is just that") for note in found.need.notes)
 
 
@@ -795,12 +746,6 @@ def test_hours_of_idling_are_no_hours_of_use() -> None:
     need = need_of("a 4090 for qwen3-8b, idle 20 hours a day", {}, {})[0]
     assert need.assumptions.hours_per_week == 28
     assert need_of("an l4 for qwen3-8b, 20 hours a day", {}, {})[0].assumptions.hours_per_week == 140
-
-
-def test_a_deadline_that_all_keep_is_no_reason() -> None:
-    text = "llama-3.1-8b lora on 20M tokens within {} hours, fastest for 2 dollars an hour"
-    reasons = choose(text.format(9), Facts(today=DAY)).value.reasons
-    assert not any("may miss it" in reason for reason in reasons)
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_what_is_left_out_is_told() -> None:
     found = made()
     assert list(found.rejected) == ["t4"]
     assert ("t4", "no price is known") in choice.rejections(found).rows
-    assert any(note.startswith("1 GPU is left out") for note in choice.table(found, top=None).notes)
+    assert any(note.startswith("Refused: 1 GPU (") for note in choice.table(found, top=None).notes)
     assert any(note.startswith("left out: t4") for note in choice.whole(found).notes)
 
 

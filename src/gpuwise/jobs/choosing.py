@@ -26,10 +26,9 @@ from gpuwise.model.judgement import Assumptions, Need, Option, Quote, Recommenda
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Issue, Record, firsts
-from gpuwise.model.units import percent, seconds, significant, usd
+from gpuwise.model.units import percent, seconds, usd
 from gpuwise.predictor.card import MODULES, UNMEASURED
 from gpuwise.show.table import Answer
-from gpuwise.workloads import registry
 
 __all__ = ["choose", "need_for", "offers_with"]
 
@@ -86,30 +85,29 @@ def _chosen(
     billed = verdicts.against(need.bill, choice) if need.bill else ""
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
         choice, billed = replace(choice, reasons=(billed.rstrip("."), *choice.reasons)[:3]), ""
-    rent = "" if several else _beside_rent(market, choice)
     unsaid = (verdicts.UNCHECKED,) if need.asks == "able" else ()  # Of which the verdict speaks
-    broken = (n for n in choice.need.notes if n.startswith(BROKEN) and n not in unsaid)
+    broken = [n for n in choice.need.notes if n.startswith(BROKEN) and n not in unsaid]
+    sent, not_known = verdicts.sent_out(choice.need, choice.options[0], market.offers)
     said = (
         *(f"{phrases.begun(note)}." for note in broken),
         say.not_counted(need),
         *need.corrected,
         largest,
-        verdicts.memories(need) if len(need.sets) > 1 else "",
         _beside(market, need),
         billed,
-        _fewer_at_once(market, choice, need.concurrent),
-        _one_alone(choice),
-        _too_small(market, choice.need),
         choice.answer,
         next((f"{phrases.begun(a)}." for a in choice.advice if phrases.COUNTED in a), ""),
-        _sent_out(market, choice),
-        verdicts.split(choice) if need.users > 1 else "",
-        rent,
+        sent,
     )
-    choice = replace(choice, answer=" ".join(filter(None, said)))
-    if unused := [] if several else [*_unused(market, choice.need)]:
-        ignored = dict.fromkeys((*choice.need.ignored, *unused))
-        choice = replace(choice, need=replace(choice.need, ignored=tuple(ignored)))
+    notes = tuple(note for note in choice.need.notes if note not in broken)  # Said once
+    unused = [] if several else [*_unused(choice.need)]
+    ignored = tuple(dict.fromkeys((*choice.need.ignored, *unused)))
+    choice = replace(
+        choice,
+        answer=" ".join(filter(None, said)),
+        need=replace(choice.need, notes=notes, ignored=ignored),
+        unknown=(*verdicts.unknown(choice), *filter(None, [not_known]), *choice.unknown),
+    )
     if alternatives:
         choice = _with_alternatives(market, choice)
     return _answer(choice)
@@ -119,7 +117,7 @@ def _chosen(
 OF_OWNING = {
     "electricity_usd_per_kwh": "the price of electricity", "host_usd": "the price of the host",
     "host_w": "what the host draws", "years": "the years", "cooling": "cooling",
-    "depreciation": "the loss of value", "utilisation": "the share of hours that are used",
+    "depreciation": "the loss of value",
 }  # fmt: skip
 LIMITS_OF = {
     "rent": {"power_w": "the watts", "outlet_w": "the outlet", "slots": "the slots", "quiet": "quiet",
@@ -129,18 +127,13 @@ LIMITS_OF = {
 }  # fmt: skip
 
 
-def _unused(market: _Market, need: Need) -> Iterator[str]:
-    """What is stated and has no part in the answer: limits of what is not asked for, and assumptions
-    without which each figure and word of it is the same."""
+def _unused(need: Need) -> Iterator[str]:
+    """What is stated and has no part in the answer: limits of what is not asked for, and assumptions of
+    owning where nothing is owned."""
     yield from (said for field, said in LIMITS_OF.get(need.acquire, {}).items() if getattr(need, field))
     a, usual = need.assumptions, Assumptions()
-    fields = [f for f in OF_OWNING if getattr(a, f) not in (getattr(usual, f), 0.0)]
-    made = market.best_or_none(need) if fields else None
-    for field in fields if made else ():
-        without = replace(a, **{field: getattr(usual, field)})
-        other = market.best_or_none(replace(need, assumptions=without))
-        if made and other and replace(other, need=made.need) == made:
-            yield OF_OWNING[field]
+    if need.acquire == "rent":
+        yield from (said for field, said in OF_OWNING.items() if getattr(a, field) != getattr(usual, field))
 
 
 def _in_pace(choice: Recommendation) -> Recommendation:
@@ -152,48 +145,6 @@ def _in_pace(choice: Recommendation) -> Recommendation:
     late = f"{'no option within the limits makes' if all(slow) else 'not all make'} {needs.IN_PACE}"
     notes = (*(note for note in need.notes if note != needs.IN_PACE), *[late] * any(slow))
     return replace(choice, need=replace(need, notes=notes))
-
-
-def _fewer_at_once(market: _Market, choice: Recommendation, asked: int) -> str:
-    """How many people at once the user's own GPUs hold, where these are fewer than `asked`, and whether they
-    hold all of them in 8 bits."""
-    need, first = choice.need, choice.options[0]
-    if FEWER not in need.notes:
-        return ""
-    units = catalog.get(first.gpu_id).text("matrix_fp8") == "True"
-    weights = Precision.FP8 if units else Precision.INT8
-    other = market.best_or_none(replace(need, precision=weights, formats=(), concurrent=asked, sets=()))
-    said = f"Yours hold {need.concurrent} at once in {need.precision}, not {asked}"
-    if other and other.options[0].key == first.key:
-        rate = phrases.rate_of(other.options[0].throughput.value, other.item)
-        said += f"; in {weights}{', as they have no units for FP8,' * (not units)} all of them: {rate}"
-    return f"{said}."
-
-
-def _sent_out(market: _Market, choice: Recommendation) -> str:
-    """What it costs to send data out, and what would cost less were that known of it."""
-    need = choice.need
-    if not need.egress_gb:
-        return ""
-    free = market.best_or_none(replace(need, egress_gb=0.0))
-    return verdicts.sent_out(need, choice.options[0], market.offers, free.options[0] if free else None)
-
-
-def _one_alone(choice: Recommendation) -> str:
-    """What one of a named GPU holds of the ways to train a language model, where several are taken."""
-    need, first = choice.need, choice.options[0]
-    told = need.sets or need.asks == "able"  # The verdict says it
-    if need.task in ("", "infer") or told or not names_of(need) or first.count == need.gpus[0]:
-        return ""
-    return f"{speeds.recipes(need, first.gpu_id, need.gpus[0])}."
-
-
-def _too_small(market: _Market, need: Need) -> str:
-    """Why several of a GPU are taken where one was named."""
-    if verdicts.AS_MANY not in need.notes or need.asks:
-        return ""
-    (one,) = market.facts_of(need, {names_of(need)[0]: (1,)})
-    return f"One is not enough: {one.refusal}." if one.refusal else ""
 
 
 def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
@@ -342,8 +293,7 @@ def _answered(market: _Market, need: Need) -> Recommendation:
         if need.asks == "number" and need.deadline_s is not None and (several := _in_time(market, need)):
             return several
         if error.code == "bench" and names_of(need) and isinstance(other, Recommendation):
-            room = verdicts.room(need, names_of(need)[0], other)
-            return replace(other, answer=f"{room}How fast that is, is not known: {why}. {other.answer}")
+            return replace(other, answer=f"How fast that is, is not known: {why}. {other.answer}")
         if need.asks == "too much" and error.code == "no-price" and isinstance(other, Recommendation):
             name, count = _one_set(need) or ("", 0)
             named = phrases.begun(phrases.counted(name, count))
@@ -356,25 +306,6 @@ def _answered(market: _Market, need: Need) -> Recommendation:
             raise
         where = f"In {other.need.region}: " if other.need.region != need.region and other.need.region else ""
         return replace(other, answer=f"No: {why}. {where}{other.answer}")
-
-
-def _beside_rent(market: _Market, choice: Recommendation) -> str:
-    """What the work takes elsewhere, where a card is kept, or asked about beside rent."""
-    need = choice.need
-    rented = any(option.way in RENTS for option in choice.options)
-    kept = choice.options[0].way == "have" and not need.sets and need.acquire != "own"
-    either = kept or (need.acquire == "both" and names_of(need) and not need.either)
-    direct = need.asks in ("able", "speed") or (need.asks == "faster" and need.keep)
-    if not either or need.period_s or direct or rented:
-        return ""
-    free = replace(
-        need, acquire="rent", have=(), sets=(), only=(), keep=False, power_w=None, slots=None,
-        gpus=(1, need.gpus[1]),
-    )  # fmt: skip
-    other, mine = market.best_or_none(free), choice.options[0].throughput.value
-    options = other.options if other else ()  # Nobody rents what is slower than what is there
-    faster = next((option for option in options if not kept or option.throughput.value > mine), None)
-    return owning.rented_instead(choice, faster) if faster else ""
 
 
 def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> Recommendation:
@@ -417,7 +348,7 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
         if unfit is not None and "does not fit" in unfit.detail:
             no = f"{phrases.counted(gpu, 1)} cannot do it"
             return replace(choice, answer=f"Rent: {no} ({unfit.detail}). {choice.answer}")
-        why = f"{fit.no_fresh_price(bought, gpu, market.offers)}{owning.owned_against(need, rent, None)}"
+        why = fit.no_fresh_price(bought, gpu, market.offers)
         return replace(choice, answer=f"Rent: of {gpu} {why}. {choice.answer}")
     said, buys = owning.either(need, rent, own, choice.item)
     better = own if buys else rent
@@ -544,10 +475,12 @@ def _first_answer(market: _Market, need: Need) -> Recommendation:
         # Whether what is there does it is answered, however little is known of how fast.
         return _first_answer(market, replace(need, unproven=True))
     named = (choice.rejected[gpu] for gpu, _ in need.sets if gpu in choice.rejected)
-    said = (*(why.detail for why in (*mine, *named)), *(a for a in choice.advice if "you have is left" in a))
-    slow = any("too late" in why for why in said)
-    if needs.USUAL_NOTE in need.notes and slow:  # Its owner wants to know how slow it is
-        return _first_answer(market, _unhurried(need, needs.IN_PACE))
+    slow = any("too late" in why.detail for why in (*mine, *named))
+    if needs.USUAL_NOTE in need.notes:  # Its owner wants to know how slow it is
+        slower, ways = _unhurried(need, needs.IN_PACE), {option.way for option in choice.options}
+        lost = market.best_or_none(slower) if need.have and "have" not in ways else None
+        if slow or any(option.way == "have" for option in (lost.options if lost else ())):
+            return _first_answer(market, slower)
     return choice
 
 
@@ -579,12 +512,13 @@ def _unhurried(need: Need, note: str) -> Need:
 
 
 # Limits of the question that an answer breaks, which it says before all else.
-NOT_TO_RENT = "no offer to rent the named GPUs is known"
+NOT_TO_RENT = "no offer to rent the named GPUs is known, so others are"
+ON_DEMAND = "no rent on demand of the named GPUs is known"
 OF_ANY_KIND = "none of that kind keeps the limits: of any kind"
 OVER_BUDGET = "none of these keeps the budget"
 NOTHING = "nothing within the limits"
 CAPPED = "at full power these break the limit, so they are held below it: their speed goes with the cube root"
-BROKEN = (NOT_TO_RENT, OF_ANY_KIND, OVER_BUDGET, NOTHING, CAPPED, verdicts.UNCHECKED)
+BROKEN = (NOT_TO_RENT, ON_DEMAND, OF_ANY_KIND, OVER_BUDGET, NOTHING, CAPPED, verdicts.UNCHECKED)
 BY_SHEET = "nothing keeps the limits whose like was measured: by data sheets"
 FEWER = "fewer at once than asked"
 
@@ -642,7 +576,10 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
         yield noted(verdicts.UNCHECKED, budget_usd=None, thrifty=True)
     if error.code == "no-price" and names and need.acquire == "rent" and not (need.providers or need.region):
-        yield noted(NOT_TO_RENT, acquire="both")
+        for rent in ("community", "spot"):  # Who names a card means it, wherever it stands
+            if getattr(need, rent) is None:
+                yield noted(f"{ON_DEMAND}: {rent} rent is", **{rent: True})
+        yield noted(NOT_TO_RENT, sets=(), only=(), named=())
     kind = len(need.only) > FEW and not need.named
     makers = {catalog.get(gpu).vendor for gpu in need.only} if kind else set[str]()  # Who names one means it
     if error.code == "limits" and need.acquire == "rent" and len(makers) > 1:
@@ -681,6 +618,7 @@ def _cards(need: Need) -> tuple[str, ...]:
     return tuple(spec.id for spec in fit if not EXPORT.search(spec.id))
 
 
+IN_HOST = "layers in the host's memory, much slower,"
 # Below it no computer runs that holds one of the GPUs here: the least cards take 30 W, and it as much.
 LEAST_COMPUTER_W = 60.0
 
@@ -697,7 +635,7 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
     said = [str(error)]
     if error.code == "too-large" and need.task and (named := _one_set(need)):
         said += [speeds.recipes(need, *named)] if need.task != "infer" else []
-        said.append(speeds.shorter(need, *named))
+        said += [speeds.shorter(need, *named), f"{IN_HOST} are not counted"]
         whole = named[1] == needs.MOST_TOGETHER or need.asks == "number"
         if whole and (number := speeds.fewest_to_hold(need, named[:1])) and number > needs.MOST_TOGETHER:
             nodes = f"{ceil(number / needs.MOST_TOGETHER)} machines of {needs.MOST_TOGETHER}"
@@ -751,145 +689,64 @@ def _one_set(need: Need) -> tuple[str, int] | None:
 
 
 def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Recommendation:
-    """The choice, with every GPU that has no price among those left out, and why of those that were named."""
-    need, names = choice.need, names_of(choice.need)
+    """The choice, with every GPU that has no price among those left out, and why of what was named."""
+    need = choice.need
+    names = names_of(need) or names_of(asked)  # Which were given up where nobody rents them
     today = market.facts.today
     # Nobody sells them, so nobody was asked how fast they are: half of the catalog.
     sold = offered(need, market.usable(need), today)
-    unpriced = [gpu for gpu in names or market.facts.ids if gpu not in sold]
-    advice = list(choice.advice)
-    owned = any(option.outlay_usd for option in choice.options)
-    if need.acquire == "both" and names and not (owned or need.either):
-        rents = [option for option in choice.options if option.way in RENTS and option.gpu_id in names]
-        # What a shop sells singly is what somebody thinks of buying.
-        gpus = [option.gpu_id for option in rents] or names
-        gpu = min(gpus, key=lambda gpu: catalog.get(gpu).text("form") in MODULES)
-        why = fit.no_fresh_price(replace(need, acquire="own"), gpu, market.offers)
-        unfit = gpu in choice.rejected and "does not fit" in choice.rejected[gpu].detail
-        if rent := next((option for option in rents if option.gpu_id == gpu), None):
-            aged = replace(need, assumptions=replace(need.assumptions, max_age_days=None))
-            older = market.best_or_none(aged)
-            key = (gpu, rent.count)  # With as many GPUs: a machine of eight does not replace one
-            same = (o for o in (older.options if older else ()) if (o.gpu_id, o.count) == key)
-            why += owning.owned_against(need, rent, next((o for o in same if o.outlay_usd), None))
-        advice += [f"to buy {gpu}: {why}"] * (not unfit)  # Which is said by itself
-    for gpu in names if len(names) <= FEW else ():
-        reason = choice.rejected.get(gpu)
-        if reason is not None and "does not fit" in reason.detail:
-            number = dict(need.sets).get(gpu, need.gpus[1])
-            detail = f"{reason.detail}; {speeds.shorter(need, gpu, number)}" if need.task else reason.detail
-            several = need.task == "infer" and (need.sets or need.gpus[1] > 1)
-            if several and (least_n := speeds.fewest_to_hold(need, [gpu]) or 0) > number:
-                detail += f"; {least_n} of them together hold it"
-            choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
-        elif reason is not None and reason.code != "budget" and gpu not in need.have:
-            kind, why = catalog.get(gpu), reason.detail
-            if need.precision == Precision.FP64 and fit.NO_FP64 in why:
-                why = why.replace(fit.NO_FP64, verdicts.slow_in_fp64(gpu))
-            version = kind.text("compute_capability")
-            old = f" ({kind.text('architecture')}{f', compute capability {version}' if version else ''})"
-            detail = f"{why}{old * (why == UNMEASURED)}"
-            detail += fit.last_price(need, gpu, market.offers)
-            choice = replace(choice, rejected={**choice.rejected, gpu: replace(reason, detail=detail)})
-    asked_for = {*names} if len(names) <= FEW else set[str]()
     left = dict(choice.rejected)
-    for gpu in unpriced:
-        unsold = fit.no_fresh_price if gpu in asked_for else fit.no_price
-        left[gpu] = Issue.info("", unsold(need, gpu, market.offers))
+    few = names if len(names) <= FEW else ()
+    for gpu in (gpu for gpu in names_of(need) or market.facts.ids if gpu not in sold):
+        left[gpu] = Issue.info("", fit.no_price(need, gpu, market.offers))
+    for gpu in few:
+        if gpu in left:
+            left[gpu] = replace(left[gpu], detail=_in_full(market, need, gpu, left[gpu]))
+    places = {(option.gpu_id, option.count) for option in choice.options}
+    replaced = fit.NO_FASTER if need.upgrade else None  # As was asked
+    said = {gpu: why.detail for gpu, why in left.items() if why.detail != replaced}
+    named = fit.why_not([*dict.fromkeys((*few, *need.have))], said)
+    numbers = {*need.sets, *([(few[0], 1)] if verdicts.AS_MANY in need.notes else [])}
+    for gpu, number in sorted(numbers - places):  # Of which another number has a place
+        if gpu not in left and (why := market.facts_of(need, {gpu: (number,)})[0].refusal):
+            named.append(f"{phrases.counted(gpu, number)}: {why}")
     offering = {option.provider.casefold() for option in choice.options}
-    if missing := [name for name in need.providers if name.casefold() not in offering]:
-        ruled_out = "; other people's machines were ruled out" * (need.community is False)
-        advice.append(f"left out: {', '.join(missing)}: no price of theirs for this is known{ruled_out}")
-    kinds = [kind for kind in decide.EXCLUDED if getattr(asked, kind) and getattr(need, kind)]
-    each = firsts((option.way, option) for option in choice.options)
-    lacking = [kind for kind in kinds if kind not in each]
-    for lent in lacking if need.acquire != "own" else ():
-        free = replace(need, acquire="rent", most_commitment_h=None, budget_usd=None)
-        older = market.best_or_none(replace(free, assumptions=replace(need.assumptions, max_age_days=None)))
-        last = next((o for o in (older.options if older else ()) if o.way == lent), None)
-        years = last.committed_h / needs.HOURS_PER_YEAR if last else 0.0
-        term = f" for {years:.2g} years" * bool(years)
-        known = f"; known: {phrases.offered_as(last)}{term}" if last else ""
-        advice.append(f"left out: {lent} rent: no such price is known that keeps the limits{known}")
-    least = choice.options[0].cost_per_item_usd
-    for way in kinds if choice.options[0].way in {*RENTS} - {*kinds} else ():
-        if way in each and not need.spans and (more := phrases.times(each[way].cost_per_item_usd, least)):
-            cost = f"{phrases.offered_as(each[way])}, {phrases.as_times(more)} the cost"
-            advice.append(f"{way} rent costs no less: {cost}")
-    unranked, answer = tuple(_unranked(market, choice, asked)), choice.answer
-    said = {gpu for gpu, why in left.items() if gpu in need.have or (unranked and why.code == "unproven")}
-    named = fit.why_not(names, {gpu: why.detail for gpu, why in left.items() if gpu not in said})
-    if need.asks == "faster" and unranked and len(choice.options) == 1:
-        answer = f"{unranked[0][:1].upper()}{unranked[0][1:]}. {answer}"
-    advice += [f"left out: {each}" for each in unranked]
-    if len(names) <= FEW and named:
-        advice.append(f"left out: {'; '.join(named)}")
+    missing = [name for name in need.providers if name.casefold() not in offering]
+    kinds = [kind for kind in decide.EXCLUDED if getattr(asked, kind) and need.acquire != "own"]
+    lacking = [kind for kind in kinds if kind not in {option.way for option in choice.options}]
+    unknown = [f"a price of {', '.join(missing)} for this"] * bool(missing)
+    offloads = bool(need.task) and "does not fit" in " ".join(named)
+    unknown += [f"how fast it is with {IN_HOST.rstrip(',')}"] * offloads
+    unknown += [f"a price of {' or '.join(lacking)} rent that keeps the limits"] * bool(lacking)
     lists = (o.listed_on or o.seen_on for o in market.facts.offers if o.source.id != "own-prices")
     day = min(max(lists, default=""), today.isoformat())
-    answer = " ".join(filter(None, (answer, _older(market, choice))))
-    return replace(choice, answer=answer, advice=tuple(advice), rejected=left, prices_on=day)
+    return replace(choice, rejected=left, refused=tuple(named), unknown=tuple(unknown), prices_on=day)
 
 
-def _older(market: _Market, choice: Recommendation) -> str:
-    """What would be much faster for a budget, or cost much less, at a price that is too old to rank it."""
-    need, first = choice.need, choice.options[0]
-    a = need.assumptions
-    if need.quiet and first.way == "unpriced":
-        loud = market.best_or_none(replace(need, quiet=False, only=()))
-        same = loud is None or loud.options[0].key == first.key
-        return f"What is not quiet: {phrases.offered_as(loud.options[0])}." if loud and not same else ""
-    if need.precision == Precision.FP64 and first.outlay_usd and not fit.made_for_fp64(first.gpu_id):
-        able = tuple(spec.id for spec in catalog.all_gpus() if fit.made_for_fp64(spec.id))
-        free = replace(need, acquire="rent", sold=(), form=None, budget_usd=None, only=able, goal="cost")
-        made = market.best_or_none(replace(free, power_w=None, slots=None, quiet=False))
-        return f"Made for FP64, and to rent: {phrases.offered_as(made.options[0])}." if made else ""
-    if need.goal not in ("speed", "cost") or need.acquire != "own" or a.aged_today or not first.outlay_usd:
-        return ""
-    cards = need.only or _cards(need)
-    other = market.best_or_none(replace(need, only=cards, assumptions=replace(a, max_age_days=None)))
-    return verdicts.would_do_more(other.options[0], first, need) if other else ""
-
-
-# A GPU that the question does not name is mentioned only from this share of the first option's speed on.
-SLOW_COMPUTER = 0.25
-
-
-def _unranked(market: _Market, choice: Recommendation, asked: Need) -> Iterator[str]:
-    """What was asked about and has no rank, because it is known by its data sheet only, or by an old price:
-    the speed of each GPU that was named, of the best of each maker that was, and of the computer whose one
-    memory holds a model for which several cards would be bought."""
-    need, names = choice.need, names_of(choice.need)
-    unproven = [gpu for gpu in names if gpu in choice.rejected and choice.rejected[gpu].code == "unproven"]
-    groups: list[tuple[str, ...]] = [(gpu,) for gpu in unproven] if len(names) <= FEW else []
-    ranked = {catalog.get(option.gpu_id).vendor for option in choice.options}
-    kind = asked.only if len(asked.only) > FEW and not asked.named else ()
-    makers = {catalog.get(gpu).vendor for gpu in kind} - ranked
-    groups += [tuple(gpu for gpu in kind if catalog.get(gpu).vendor == maker) for maker in makers]
-    alone = replace(need, sets=(), named=(), have=(), unproven=True)
-    free = not names_of(asked)
-    bought = need.acquire == "own" or choice.options[0].outlay_usd
-    if need.task == "infer" and bought and free and choice.options[0].count > 1:
-        groups.append(tuple(spec.id for spec in catalog.all_gpus() if needs.has_form(spec, "mobile")))
-        alone = replace(alone, gpus=(1, 1))
-    for group in groups:
-        sets = tuple(one for one in need.sets if one[0] in group)  # As many as were asked about
-        this = replace(alone, only=() if sets else group, sets=sets)
-        other = market.best_or_none(this)
-        if other is None and needs.USUAL_NOTE in need.notes:
-            other = market.best_or_none(_unhurried(this, ""))
-        if other is None:
-            continue
-        option, first = other.options[0], choice.options[0]
-        if (free or len(group) > 1) and option.throughput.value < SLOW_COMPUTER * first.throughput.value:
-            continue
-        same = other.need.concurrent == need.concurrent
-        ratio = significant(option.throughput.value / first.throughput.value)
-        times = f", {ratio} times as fast as {phrases.counted(first.gpu_id, first.count)}" * same
-        speed = phrases.rate_of(option.throughput.value, other.item) + times
-        how = "" if same else ", one answer at a time"
-        rough = "by its data sheet: within an order of magnitude"
-        rough = next((why for why in option.why if why.startswith(speeds.BY)), rough)
-        yield f"{phrases.offered_as(option)}: {speed}{how}, {rough}{verdicts.lacks(option.gpu_id)}"
+def _in_full(market: _Market, need: Need, gpu: str, reason: Issue) -> str:
+    """Why a GPU that was named has no place, with what else would be asked about it."""
+    why, number = reason.detail, dict(need.sets).get(gpu, need.gpus[1])
+    if "does not fit" in why:
+        why += f"; {speeds.shorter(need, gpu, number)}" if need.task else ""
+        several = need.task == "infer" and (need.sets or need.gpus[1] > 1)
+        least = (speeds.fewest_to_hold(need, [gpu]) or 0) if several else 0
+        return why + f"; {least} of them together hold it" * (least > number)
+    if need.precision == Precision.FP64 and fit.NO_FP64 in why:
+        why = why.replace(fit.NO_FP64, verdicts.slow_in_fp64(gpu))
+    if why == UNMEASURED:
+        version = catalog.get(gpu).text("compute_capability")
+        family = catalog.get(gpu).text("architecture")
+        why += f" ({family}{f', compute capability {version}' if version else ''})"
+    if why.startswith("no price"):
+        price = fit.last_price(need, gpu, market.offers)
+        every = replace(need, spot=True, community=True, reserved=True, serverless=True, acquire="rent")
+        for of, wider in (("", every), ("elsewhere ", replace(every, region="", providers=()))):
+            kinds = {o.kind for o in market.usable(wider) if o.per_hour and gpu in o.gpu_ids}
+            if kinds and not price and need.acquire != "own":
+                price = f"; {of}{' and '.join(sorted(kinds))} rent is"
+        why += price
+    old = verdicts.lacks(gpu)
+    return f"{why}{'; ' * bool(old)}{old}"
 
 
 def _beside(market: _Market, need: Need) -> str:
@@ -1081,23 +938,8 @@ def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendatio
         if need.region or 0 < len(names) <= FEW:
             other = market.best_or_none(replace(need, sets=(), only=(), region="", goal="cost"))
         choice = decide.with_excluded(choice, market.best(everything), other)
-    return _with_shorter(market, choice)
-
-
-def _with_shorter(market: _Market, choice: Recommendation) -> Recommendation:
-    """The choice, with what weights in 4 bits would change where those in 16 do not fit on some GPUs."""
-    need, large = choice.need, [w for w in choice.rejected.values() if "does not fit" in w.detail]
-    in_16 = need.mode == "infer" and not need.task and need.precision == Precision.BF16
-    works = (registry.get(name).spec for name, _ in need.workloads)
-    if not (large and in_16) or any(Precision.INT4 not in work.precisions for work in works):
-        return choice
-    only = need.only if len(need.only) <= FEW else ()
-    other = market.best_or_none(replace(need, precision=Precision.INT4, fallback=None, only=only, notes=()))
-    said = ""
-    if other is not None and other.options[0].key != choice.options[0].key:
-        said = decide.allowing("--precision int4", other.options[0], None, need)
-    said += f": all of this is of {need.precision}, in which {len(large)} GPUs do not hold it" * bool(said)
-    return replace(choice, changes=(*filter(None, [said]), *choice.changes))
+    meets = owning.meets(choice)
+    return replace(choice, changes=(meets, *choice.changes)) if meets else choice
 
 
 def _answer(choice: Recommendation) -> Answer[Recommendation]:

@@ -191,6 +191,7 @@ class Option:
     throughput: Interval
     parts: tuple[str, ...] = ()  # Of a mix, which has no item of its own: what it does in each part's time
     basis: Basis
+    rough: bool = False  # The speed is known within an order of magnitude
     precision: str = ""  # Where it is not the one of the need
     replicas: int = 1  # Of a served model: copies of it beside each other, each on its part of the GPUs
     latency_s: float | None = None  # To the first token, or to each next one; where that is limited
@@ -246,7 +247,9 @@ class Recommendation(Shown):
     `memory`, empty where it has no speed or no price."""
     chances: tuple[Chance, ...] = ()  # Of the first against each of the next
     changes: tuple[str, ...] = ()  # What would change the answer
-    advice: tuple[str, ...] = ()  # Why something is left out; mixing GPUs
+    refused: tuple[str, ...] = ()  # What was named or is there and has no place, each with why
+    unknown: tuple[str, ...] = ()  # What would matter for this answer and is not known or not counted
+    advice: tuple[str, ...] = ()  # On machines side by side, and on mixing GPUs
 
 
 Verdict = Literal["agrees", "contradicts", "differs", "cannot tell"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,14 +15,14 @@ from gpuwise.facts import catalog
 from gpuwise.facts.prices import STALE_DAYS, day
 from gpuwise.judge.choose.answer import LITTLE, cooled, question, taken_as_asked
 from gpuwise.judge.choose.candidates import host_of
-from gpuwise.judge.choose.fit import UNSUPPORTED
 from gpuwise.judge.choose.need import USUAL_NOTE
 from gpuwise.judge.choose.phrases import obtained
 from gpuwise.judge.choose.speeds import BY
+from gpuwise.judge.choose.verdicts import lacks
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
-from gpuwise.model.result import grouped
-from gpuwise.model.units import Amount, brief, percent, seconds, significant, some, usd
+from gpuwise.model.result import firsts, grouped
+from gpuwise.model.units import Amount, brief, percent, seconds, significant, usd
 from gpuwise.show.table import Table, old_prices, span
 
 if TYPE_CHECKING:
@@ -31,16 +31,18 @@ if TYPE_CHECKING:
 
 _SCALES = ((1.0, ""), (1e3, "1k "), (1e6, "1M "), (1e9, "1G "), (1e12, "1T "), (1e15, "1P "), (1e18, "1E "))
 _ENOUGH_USD = 0.01
-# Of the terminal: changes and left-out GPUs that are named; the rest is behind the detail.
-_CHANGES, _APART = 3, 6
+_CHANGES = 1  # That are named; the rest is behind the detail
 # The column of what a stated latency limits.
 LATE = "each after"
 _MOST_WORDS = 50
 # An answer has 30 lines at most, of which these are not title, head and lines that part it.
 _MOST_LINES = 23
-_UNPROVEN, _DROPPED = "too little of such work was measured on the architecture of", "CUDA 13 dropped"
-# Letters by which a reason is one that the answer holds.
-_SAME = 40
+# A rejection's code as people say it.
+_KINDS = {
+    "budget": "over budget", "unproven": "little but a data sheet known, or dropped by CUDA 13",
+    "latency": "too slow for each token", "deadline": "too late", "power": "too many watts",
+    "quiet": "too loud", "fp64": "slow in FP64",
+}  # fmt: skip
 # More points hide each other.
 _DRAWN = 40
 
@@ -57,7 +59,11 @@ def table(
     """
     need = found.need
     options = found.options if why or every else one_of_each(found)
-    shown, words = options[:top], said(found)
+    # Of each provider that was named the best row, whatever its rank.
+    named = [*firsts((o.provider, o) for o in options).values()] if len(need.providers) > 1 else []
+    rest = len(options) if top is None else max(0, top - len(named))
+    shown = [*named, *[o for o in options if o not in named][:rest]][:top]
+    shown, words = sorted(shown, key=lambda option: option.rank), said(found)
     notes = _notes(found, shown, why=why)
     while not (top is None or why) and len(shown) > 1 and len((*words, *shown, *notes)) > _MOST_LINES:
         shown = shown[:-1]
@@ -96,8 +102,8 @@ def table(
             "time": seconds(option.time_s.value) if option.time_s else "",
             "cost": span(option.cost_usd, usd) if option.cost_usd else "",
             each: span(cost.times(scale), money) if cost else "",
-            hourly: span(cost.times((option.per_hour_usd or 0.0) / cost.value), usd)
-            if cost and cost.value and by_hour else "",
+            # It is paid whatever the speed, so it is no closer known for an interval of the price alone.
+            hourly: usd(option.per_hour_usd) if option.per_hour_usd and by_hour else "",
             "energy": Amount(f"{significant(kwh, 2)} kWh", kwh, "kWh") if kwh is not None else "",
             "memory free": percent(max(0.0, spare), 0) if spare is not None else "",
             "pays from": Amount(f"{pays:,.0f} h", pays, "h") if pays is not None else "",
@@ -118,15 +124,12 @@ def table(
     return made if wide else made.without(left)
 
 
-# Of advice, what is said without --why.
-ADVISED = ("left out: ", "to buy ", "rent costs no less: ", "electricity: ", "no units for ")
-
-
 def said(found: Recommendation) -> tuple[str, ...]:
     """The answer in plain sentences: the pick, why, the runner-up, and what would change it."""
     if not found.answer:  # a recommendation of an earlier version
         return ()
-    first, taken = found.options[0], taken_as_asked(found.need, found.item)
+    first, every = found.options[0], taken_as_asked(found.need, found.item).removeprefix("Taken: ")
+    taken = "; ".join(part for part in every.split("; ") if part not in found.answer)
     unsaid = [word for word in found.need.ignored if word not in found.answer and not _is_in(word, taken)]
     return (
         *_lines(found.answer),
@@ -134,13 +137,7 @@ def said(found: Recommendation) -> tuple[str, ...]:
         *(f"- {reason}" for reason in found.reasons),
         *([f"Runner-up: {found.runner_up}"] if found.runner_up else []),
         *(f"Would change it: {text}" for text in found.changes[:_CHANGES]),
-        # A card that is there and cannot do the work is what its owner asks about first.
-        *(
-            text
-            for text in found.advice
-            if any(word in text for word in ADVISED) and text.partition(": ")[2][:_SAME] not in found.answer
-        ),
-        *filter(None, [taken]),
+        *([f"Taken: {taken}"] if taken else []),
         *old_prices(_days(found, found.prices_on), _days(found, first.seen_on) if first.price_usd else 0),
     )
 
@@ -238,9 +235,6 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
     if any(_is_old(found, option) for option in shown):
         upper = ", and it ranks by its upper end" * any(option.stale for option in shown)
         lines.append(f"(price) is more than {STALE_DAYS} days old: its interval is wider{upper}")
-    several = (o.count > 1 and o.basis != "measured" for o in shown)
-    if any(several) and (found.need.mode == "train" or found.need.task):
-        lines.append("how several GPUs do together is predicted, not measured")
     served = {
         o.gpu_id: o.host_usd > 0 and "server" in host_of(o.gpu_id, o.count)[0] for o in shown if o.outlay_usd
     }
@@ -250,27 +244,13 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
     marked = {"without fans, for a server's airflow or a fan put on it": no_fans, may_not: tight}
     lines += [f"{what}: {', '.join(dict.fromkeys(gpus))}" for what, gpus in marked.items() if gpus]
     if len(shown) > 1 and any(option.way == "unpriced" for option in shown):
-        # What those are in order by that have no fresh price.
-        by_worth = not found.need.budget_usd and any(option.last_usd for option in found.options)
-        most = "most work for the money at the last price first, those without one behind, the fastest first"
-        lines.append(
-            "without a fresh price: behind those that have one, the fastest first"
-            if found.options[0].way != "unpriced"
-            else f"no price is fresh: the {most if by_worth else 'fastest first'}"
-        )
-    by = grouped((why, o.gpu_id) for o in shown for why in o.why if why.startswith(BY))
+        lines.append("what has no fresh price stands behind, at the last one that was seen")
+    by = grouped((why, o.gpu_id) for o in shown[1:] for why in o.why if why.startswith(BY))
     lines += [f"{', '.join(dict.fromkeys(gpus))}: {why}" for why, gpus in by.items()]
-    apart = ((gpu, why.detail) for gpu, why in found.rejected.items() if why.code == "unproven")
-    each = grouped((_DROPPED if detail == UNSUPPORTED else _UNPROVEN, gpu) for gpu, detail in apart)
-    if each:
-        lines.append(f"cannot rank: {'; '.join(f'{why} {some(gpus, _APART)}' for why, gpus in each.items())}")
-    if found.rejected:
-        # Two GPUs have the same reason where only their names in it differ.
-        left = found.rejected.items()
-        reasons = (why.code or why.detail.replace(f" {gpu}", "").split(":")[0] for gpu, why in left)
-        kinds = "; ".join(f"{count} x {kind.strip()}" for kind, count in Counter(reasons).most_common(4))
-        number = len(found.rejected)
-        lines.append(f"{number} {'GPU is' if number == 1 else 'GPUs are'} left out ({kinds})")
+    lines += _left_out(found)
+    lines += [f"Not known: {'; '.join(found.unknown)}"] * bool(found.unknown)
+    old = filter(None, map(lacks, dict.fromkeys(option.gpu_id for option in shown)))
+    lines += [f"Old generation: {'; '.join(old)}"] if any(map(lacks, (o.gpu_id for o in shown))) else []
     stated = found.need.acquire != "rent" and found.need.assumptions != Assumptions()
     if any(o.outlay_usd for o in shown) or why or stated:
         lines.append(assumed(found.need.assumptions, service=found.need.period_s is not None))
@@ -286,6 +266,19 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
         lines.append(f"options 1 and {', '.join(close)} cost the same within the uncertainty (80 %)")
     lines += [f"what would change it: {text}" for text in found.changes[_CHANGES:]]
     return [*lines, *found.advice]
+
+
+def _left_out(found: Recommendation) -> Iterator[str]:
+    """What was named and refused, each with why; and of how many others for which reasons."""
+    yield from (f"Refused: {each}" for each in found.refused)
+    named = " ".join(found.refused)
+    left = {gpu: why for gpu, why in found.rejected.items() if why.detail not in named}
+    if not left:
+        return
+    # Two GPUs have the same reason where only their names in it differ.
+    reasons = (_KINDS.get(w.code) or w.detail.replace(f" {g}", "").split(":")[0] for g, w in left.items())
+    kinds = "; ".join(f"{count} x {kind.strip()}" for kind, count in Counter(reasons).most_common(4))
+    yield f"Refused: {len(left)} {'other' if named else 'GPU'}{'s' * (len(left) > 1)} ({kinds})"
 
 
 def assumed(a: Assumptions, *, service: bool = False) -> str:

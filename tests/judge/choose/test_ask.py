@@ -18,7 +18,6 @@ from gpuwise.judge.choose import rules
 from gpuwise.judge.choose.answer import limits
 from gpuwise.judge.choose.need import need_of, settled
 from gpuwise.judge.choose.phrases import fed_by
-from gpuwise.judge.choose.verdicts import memories
 from gpuwise.judge.choose.wording import plainly
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Quote
 from gpuwise.model.result import Interval
@@ -1336,15 +1335,6 @@ def test_no_rule_that_is_left_out_would_match() -> None:
     rewritten = [row[0] for row in rules.RULES["rewrite"]]
     for text, pattern in product(texts, (*rewritten, *vars(rules.P).values())):
         assert rules.holds(text, pattern) or not rules.compiled(pattern).search(text), pattern
-
-
-def test_the_memory_of_two_is_said_where_no_work_was_named() -> None:
-    bare = asked("should i get an rtx 5070 ti or a used rtx 3090")
-    assert bare.by_default
-    assert "24 GiB" in memories(bare)
-    assert memories(replace(bare, notes=())) == memories(bare)
-    told = asked("should i get an rtx 5070 ti or a used rtx 3090 for a 14B")
-    assert (told.by_default, memories(told)) == (False, "")
 
 
 def test_a_supply_feeds_what_it_is_rated_for_and_makers_advice_is_a_caution() -> None:

@@ -16,7 +16,7 @@ from gpuwise.facts import catalog
 from gpuwise.judge.choose.fit import SAID, loosened, why_not
 from gpuwise.judge.choose.need import HOURS_STATED
 from gpuwise.judge.choose.phrases import drawn_w, electricity
-from gpuwise.judge.choose.verdicts import lacks, memories, split
+from gpuwise.judge.choose.verdicts import lacks, unknown
 from gpuwise.model.gpu import Offer, Source
 from gpuwise.model.judgement import Assumptions, Need
 from gpuwise.model.result import Interval, Issue, Record
@@ -87,13 +87,6 @@ def test_for_work_done_once_less_at_once_is_worth_a_little_more_of_its_cost(need
     for items, first in ((3.6e6, "rtx-3090"), (None, "rtx-4090")):
         found = made(need(acquire="own", items=items), speeds, offers)
         assert found.options[0].gpu_id == first
-
-
-def test_of_a_named_card_that_is_left_out_its_speed_is_said(need, speed, offer) -> None:
-    speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 170.0)]
-    offers = [offer("rtx-3090", 1000, "used"), offer("rtx-4090", 3000, "used")]
-    asked = need(acquire="own", only=("rtx-3090", "rtx-4090"), budget_usd=3000.0)
-    assert "1.70 times as fast" in made(asked, speeds, offers).rejected["rtx-4090"].detail
 
 
 def test_what_replaces_a_card_is_faster_also_where_it_is_rented(need, speed, offer) -> None:
@@ -182,9 +175,8 @@ def test_the_price_that_would_change_the_answer_does(need, speed, offer) -> None
 def test_a_tie_is_said_once(need, speed, offer) -> None:
     speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 200.0)]
     found = made(need(), speeds, [offer("rtx-3090", 0.2), offer("rtx-4090", 0.41)])
-    prices = [text for text in found.changes if "RTX 4090" in text]
-    assert len(prices) == 1
-    assert "1.02 times" in prices[0]
+    assert not [text for text in found.changes if "RTX 4090" in text]
+    assert "1.02 times the cost of the same work, a tie" in found.runner_up
 
 
 def test_the_purchase_price_that_would_change_the_answer_does(need, speed, offer) -> None:
@@ -197,21 +189,17 @@ def test_the_purchase_price_that_would_change_the_answer_does(need, speed, offer
         assert made(need(), speeds, again).options[0].gpu_id == first
 
 
-@pytest.mark.parametrize(("price", "said"), [(1800.0, " below "), (5000.0, " from ")])
-def test_the_hours_from_which_buying_pays_are_where_costs_are_equal(need, speed, offer, price, said) -> None:
-    """From hours on that are more than assumed it would change the answer; below fewer, renting would."""
+@pytest.mark.parametrize(("price", "few"), [(1800.0, True), (5000.0, False)])
+def test_the_hours_from_which_buying_pays_are_where_costs_are_equal(need, speed, offer, price, few) -> None:
     speeds = [speed("rtx-4090", 100.0)]
     offers = [offer("rtx-4090", 0.5), offer("rtx-4090", price, "new")]
     found = made(need(), speeds, offers)
-    text = next(t for t in found.changes if " h a week" in t)
-    hours = float(text.split(" h a week")[0].split()[-1])
-    assert said in text
-    assert (hours < 40) == (said == " below ")
+    bought = next(o for o in found.options if o.way == "new")
+    hours = (bought.break_even_h or 0.0) / 3 / 365.25 * 7
+    assert (hours < 40) == few
     at = made(need(assumptions=replace(need().assumptions, hours_per_week=hours)), speeds, offers)
     costs = [o.cost_per_item_usd.value for o in at.options]
     assert costs[0] == pytest.approx(costs[1], rel=0.01)
-    bought = next(o for o in found.options if o.way == "new")
-    assert bought.break_even_h == pytest.approx(hours * 365.25 / 7 * 3, rel=0.01)
 
 
 def test_what_is_owned_is_not_bought_again(need, speed, offer) -> None:
@@ -221,29 +209,6 @@ def test_what_is_owned_is_not_bought_again(need, speed, offer) -> None:
     found = made(need(have=("rtx-4090",) * 2, gpus=(3, 3)), speeds, offers)
     bought = next(o for o in found.options if o.outlay_usd and o.count == 3)
     assert bought.price_usd.value == pytest.approx(3000)
-    text = next(t for t in found.changes if "bought new" in t)
-    assert "one RTX 4090 beside yours" in text
-    assert "3 x RTX 4090 bought" not in text
-
-
-def test_no_mixing(need, speed, offer) -> None:
-    speeds = [speed("rtx-3090", 100.0), speed("rtx-3090", 190.0, 2), speed("h100-pcie-80gb", 300.0)]
-    offers = [offer("rtx-3090", 0.2), offer("rtx-3090", 0.4, count=2), offer("h100-pcie-80gb", 2.0)]
-    found = made(need(gpus=(1, 2)), speeds, offers)
-    assert not found.advice  # a rented machine has equal GPUs
-    bought = [offer("rtx-3090", 1500.0, "new"), offer("h100-pcie-80gb", 30000.0, "new")]
-    advice = made(need(gpus=(1, 2)), speeds, bought).advice
-    assert "2 x 100 = 200 images/s at most, 50 % of the 400 that both do apart" in advice[0]
-    pair = next(o for o in found.options if o.count == 2)
-    assert any(text.startswith("2 reach 95 % of 2 times one (NVLink") for text in pair.why)
-
-
-def test_gpus_that_answer_apart_do_not_wait_for_each_other(need, speed, offer) -> None:
-    speeds = [speed("rtx-3090", 100.0), speed("h100-pcie-80gb", 300.0)]
-    offers = [offer("rtx-3090", 1500.0, "new"), offer("h100-pcie-80gb", 30000.0, "new")]
-    found = made(need(gpus=(1, 2), mode="infer"), speeds, offers)
-    assert not any("do not mix" in text for text in found.advice)
-    assert any("do not mix" in text for text in made(need(gpus=(1, 2)), speeds, offers).advice)
 
 
 def test_equal_costs_are_ordered_by_speed_not_by_their_last_bits(need, speed, offer) -> None:
@@ -257,7 +222,7 @@ def test_equal_costs_are_ordered_by_speed_not_by_their_last_bits(need, speed, of
 def test_a_gpu_that_is_there_but_cannot_do_the_work_is_told_of(need, speed, offer) -> None:
     speeds = [speed("rtx-3090", 100.0), made_up(gpu_id="rtx-4090", refusal="batch 1 does not fit")]
     found = made(need(have=("rtx-4090", "rtx-4090")), speeds, [offer("rtx-3090", 0.2)])
-    assert found.advice[0] == "RTX 4090 that you have is left out: batch 1 does not fit"
+    assert found.rejected["rtx-4090"].detail == "batch 1 does not fit"
 
 
 def test_a_laptop_of_which_no_price_is_known_is_an_answer(need, speed, offer) -> None:
@@ -287,6 +252,25 @@ def test_what_only_a_data_sheet_speaks_for_stands_apart(need, speed, offer) -> N
     assert [o.gpu_id for o in found.options] == ["rtx-3090"]
     assert [(gpu, why.code) for gpu, why in found.rejected.items()] == [("mi300x", "unproven")]
     assert [o.gpu_id for o in made(need(unproven=True), speeds, offers).options] == ["mi300x", "rtx-3090"]
+
+
+def test_what_was_named_has_a_place_behind_what_is_known_better(need, speed, offer) -> None:
+    unsure = Issue(code="order-of-magnitude", severity="warning", detail="no network was measured")
+    speeds = [replace(speed("mi300x", 500.0), issues=(unsure,)), speed("rtx-3090", 100.0)]
+    offers = [offer("mi300x", 1.0), offer("rtx-3090", 1.0)]
+    found = made(need(sets=(("mi300x", 1), ("rtx-3090", 1))), speeds, offers)
+    assert [(o.gpu_id, o.rough) for o in found.options] == [("rtx-3090", False), ("mi300x", True)]
+    assert any("MI300X" in each and "order of magnitude" in each for each in unknown(found))
+
+
+def test_a_cost_is_known_no_better_than_its_speed_on_either_side(need, speed, offer) -> None:
+    rate = Interval(value=100.0, low=50.0, high=110.0, level=0.8, method="made up")
+    fast = replace(speed("rtx-3090", 100.0), throughput=rate)
+    first = made(need(items=1e6), [fast], [offer("rtx-3090", 1.0)]).options[0]
+    for interval in (first.time_s, first.cost_usd, first.cost_per_item_usd):
+        assert interval is not None
+        assert interval.high / interval.value >= 2.0 - 1e-9
+        assert interval.value / interval.low >= 1.1 - 1e-9
 
 
 def test_the_host_is_named_where_it_breaks_the_budget(need, speed, offer) -> None:
@@ -588,29 +572,7 @@ def test_an_architecture_that_cuda_dropped_is_not_recommended(need, speed, offer
     assert made(need(mode="compute"), speeds, offers).options[0].gpu_id == "v100-pcie-16gb"
 
 
-@pytest.mark.parametrize(("years", "answers"), [(4.99, True), (5.01, False)])
-def test_work_of_more_than_five_years_is_no_answer(need, speed, offer, years: float, answers: bool) -> None:
-    asked = need(acquire="rent")
-    work = replace(asked, items=years * 31557600 * 100 * asked.assumptions.utilisation)
-    if answers:
-        assert made(work, [speed("rtx-3090", 100.0)], [offer("rtx-3090", 0.2)]).options
-        return
-    with pytest.raises(InputError) as caught:
-        made(work, [speed("rtx-3090", 100.0)], [offer("rtx-3090", 0.2)])
-    assert caught.value.code == "limits"
-    assert caught.value.data["ways"][0][0].limit == "work"
-
-
-def test_who_keeps_a_card_hears_nothing_of_buying_against_renting(need, speed, offer) -> None:
-    speeds = [speed("rtx-4090", 100.0), speed("rtx-5090", 158.0), speed("rtx-a5000", 70.0)]
-    offers = [offer("rtx-5090", 2873.0, "new"), offer("rtx-a5000", 0.27)]
-    kept = made(need(have=("rtx-4090",)), speeds, offers)
-    assert kept.options[0].way == "have"
-    assert not any("h a week" in change for change in kept.changes)
-    assert any("h a week" in change for change in made(need(), speeds, offers).changes)
-
-
-def test_who_is_served_pays_for_hours_and_their_cost_does_not_hang_on_speed(need, speed, offer) -> None:
+def test_who_is_served_pays_for_hours(need, speed, offer) -> None:
     speeds = [speed("rtx-3090", 100.0, factor=2.0)]
     one = made(need(concurrent=1, mode="infer"), speeds, [offer("rtx-3090", 0.2)]).options[0]
     batch = made(need(mode="infer"), speeds, [offer("rtx-3090", 0.2)]).options[0]
@@ -618,22 +580,14 @@ def test_who_is_served_pays_for_hours_and_their_cost_does_not_hang_on_speed(need
     assert batch.cost_per_item_usd is not None
     assert one.cost_per_item_usd.value == pytest.approx(0.2 / 3600)
     width = [o.cost_per_item_usd.high / o.cost_per_item_usd.value for o in (one, batch)]
-    assert width[0] < 1.3 < 2.0 <= width[1]
+    assert all(each >= 2.0 for each in width)
 
 
 def test_of_a_card_that_is_there_and_too_slow_it_is_said(need, speed, offer) -> None:
     speeds = [speed("rtx-a6000", 100.0, seconds=0.07), speed("rtx-4090", 200.0, seconds=0.02)]
     asked = need(have=("rtx-a6000",), acquire="own", latency_s=0.05)
     found = made(asked, speeds, [offer("rtx-a6000", 4500, "used"), offer("rtx-4090", 2000, "used")])
-    assert any("RTX A6000 that you have is left out: answers too late: 70" in each for each in found.advice)
-
-
-def test_nobody_rents_what_is_slower_than_his_own(need, speed, offer) -> None:
-    speeds = [speed("rtx-3090", 100.0), speed("t4", 40.0), speed("l40s", 160.0)]
-    found = made(need(have=("rtx-3090",), items=3.6e5), speeds, [offer("t4", 0.05), offer("l40s", 0.9)])
-    assert found.options[0].way == "have"
-    assert "one L40S" in found.answer
-    assert "T4" not in found.answer
+    assert found.rejected["rtx-a6000"].detail.startswith("answers too late: 70")
 
 
 def test_dozens_of_machines_are_no_answer_where_fewer_do(need, speed, offer) -> None:
@@ -662,7 +616,6 @@ def test_of_rents_that_cost_the_same_the_much_faster_is_first(
     offers = [offer("rtx-3090", 0.1), offer("rtx-4090", hourly, kind, count)]
     found = made(need(acquire="rent", spot=True, **work), speeds, offers)
     assert found.options[0].gpu_id == first
-    assert any("2.00 times as fast" in why for why in found.reasons) == (first == "rtx-4090")
 
 
 def test_rented_machines_apart_share_no_model(need, speed, offer) -> None:
@@ -691,7 +644,6 @@ def test_training_that_splits_a_model_takes_one_machine(
     else:
         found = made(asked, speeds, [singly])
         assert [(o.gpu_id, o.way) for o in found.options] == [("l40s", "unpriced")]
-        assert any(said.startswith("left out of rent: ") for said in found.advice)
 
 
 @pytest.mark.parametrize(("within", "served"), [(1.0, False), (2.0, False), (2.0, True)])
@@ -706,7 +658,7 @@ def test_what_an_item_counts_as_widens_its_speed_and_cost_but_no_order(
     assert first.time_s is not None
     assert first.time_s.high / first.time_s.value >= within
     assert first.cost_usd is not None
-    assert (first.cost_usd.high / first.cost_usd.value > 2) == (within > 1 and not served)
+    assert (first.cost_usd.high / first.cost_usd.value > 2) == (within > 1)
     narrow = made(replace(asked, within=1.0), [speed("l4", 100.0), speed("l40s", 150.0)],
                   [offer("l4", 1.0), offer("l40s", 2.0)])  # fmt: skip
     assert chance == narrow.chances[0]
@@ -724,16 +676,6 @@ def test_a_card_without_fans_says_what_cools_it(need, speed, offer) -> None:
     asked = need(acquire="own", only=("l4",), named=("l4",), assumptions=Assumptions(host_usd=0.0))
     found = made(asked, [speed("l4", 100.0)], [offer("l4", 2000, "new")])
     assert "passive cooling: needs a server's airflow" in found.reasons[0]
-
-
-def test_of_many_people_mig_gives_each_a_part_of_one_card(need, speed, offer) -> None:
-    asked = need(users=9, acquire="rent", only=("a100-pcie-80gb",), named=("a100-pcie-80gb",))
-    small, large = (speed("a100-pcie-80gb", 100.0, memory_bytes=size) for size in (20e9, 79e9))
-    offers = [offer("a100-pcie-80gb", 1.0)]
-    said = [split(made(asked, [one], offers)) for one in (small, large)]
-    assert "7 GPUs of 10 GB" in said[0]
-    assert "2 x A100 PCIe 80 GB would do for 9 people" in said[0]
-    assert said[1] == ""  # Not even a seventh of the batch fits
 
 
 def test_what_a_month_pays_for_is_no_more_than_the_hours_that_are_stated(need, speed, offer) -> None:
@@ -758,15 +700,12 @@ def test_fewer_cards_come_first_where_the_work_costs_as_much(
     assert found.options[0].count == first
 
 
-def test_what_old_cards_lack_and_what_memory_is_compared(need) -> None:
+def test_what_old_cards_lack() -> None:
     assert lacks("p40").endswith(
         "Pascal: no CUDA after 12, no matrix units, 0.184 TFLOP/s in FP16, 1/64 of its FP32"
     )
     assert "FP16, 1/" not in lacks("p100-pcie-16gb")  # Twice its FP32
     assert not lacks("rtx-3090")
-    both = need(sets=(("p40", 3), ("rtx-3090", 1)))
-    assert not memories(both)
-    assert memories(replace(both, by_default=True)) == "Memory: 3 x Tesla P40 72 GiB, one RTX 3090 24 GiB."
 
 
 @pytest.mark.parametrize(("rent_usd", "first"), [(0.0449, "on-demand"), (0.052, "used")])
@@ -795,7 +734,6 @@ def test_an_upgrade_may_have_less_memory_where_the_work_leaves_it_free(need, spe
     asked = need(have=("p40",), upgrade=True, acquire="own")
     found = made(asked, speeds, offers)
     assert (found.options[0].gpu_id, found.options[0].speedup) == ("rtx-4060-ti-16gb", 3.0)
-    assert any(text.startswith("electricity: ") for text in found.advice)
     large = [replace(s, memory_bytes=Interval.stated(12.1 * 2**30)) for s in speeds]
     with pytest.raises(InputError):
         made(asked, large, offers)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
-from math import inf
 
 from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
-from gpuwise.judge.choose import fit, phrases, speeds
-from gpuwise.judge.choose.candidates import PAID, Candidates, host_of
-from gpuwise.judge.choose.fit import Limit, link_of
+from gpuwise.judge.choose import fit, phrases
+from gpuwise.judge.choose.candidates import PAID, host_of
+from gpuwise.judge.choose.fit import link_of
 from gpuwise.judge.choose.need import (
     ANY_USED,
     COMPUTERS,
@@ -21,10 +20,11 @@ from gpuwise.judge.choose.need import (
     HOURS_STATED,
     USUAL_NOTE,
     WORDS,
+    item_of,
     settled,
+    tokens_of,
 )
-from gpuwise.judge.choose.owning import both_ways
-from gpuwise.judge.choose.phrases import begun, dated, machine_of, obtained, often, short_name, what_it_does
+from gpuwise.judge.choose.phrases import dated, machine_of, often, what_it_does
 from gpuwise.judge.choose.speeds import (
     AT_ONCE,
     BY,
@@ -33,19 +33,17 @@ from gpuwise.judge.choose.speeds import (
     OLDEST,
     RECOMPUTES,
     memory_needed,
-    recipes,
 )
-from gpuwise.model.gpu import RENTS, GpuSpec
+from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.judgement import Assumptions, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
-from gpuwise.model.result import Interval, Issue, Record, firsts
+from gpuwise.model.result import Interval, Record
 from gpuwise.model.units import brief, percent, seconds, significant, usd
 from gpuwise.predictor.card import MODULES
+from gpuwise.workloads import registry
 
 # Share of memory below which what stays free is worth a word.
 LITTLE = 0.1
-# Share by which the work of two differs that is said beside what they cost.
-WORK_APART = 0.1
 # The note where the question names no model.
 LARGEST = "no model was named: {}, the largest of the usual ones that the limits hold"
 
@@ -119,7 +117,9 @@ def question(need: Need) -> str:
     mode = "" if need.passes != 1 else f" {need.mode}"  # Adapters learn by runs that are of inference
     # Of several formats each option states its own.
     precision = "" if len(need.formats) > 1 else f" {need.precision}"
-    return f"{names}{mode}{precision}, {number}{people}"
+    lengths = {tokens_of(registry.get(name).spec.title) for name, _ in need.workloads if not need.task}
+    of_tokens = f" of {max(lengths)} tokens" if item_of(need) == "sequence" and max(lengths) else ""
+    return f"{names}{mode}{precision}{of_tokens}, {number}{people}"
 
 
 def refusal(need: Need, error: GpuwiseError, item: str) -> str:
@@ -128,65 +128,11 @@ def refusal(need: Need, error: GpuwiseError, item: str) -> str:
     with suppress(GpuwiseError):  # Where no part of it contradicts another one
         need = settled(need)
     taken = taken_as_asked(need, item, question(need))
-    parts = (str(error), *need.corrected, taken, unread)
+    named = priced.names_of(need) if len(priced.names_of(need)) <= priced.FEW else ()
+    unsaid = [each for each in named if each not in str(error)]
+    asked = f"Asked about: {', '.join(unsaid)}" if unsaid else ""
+    parts = (str(error), *need.corrected, asked, taken, unread)
     return ". ".join(part.rstrip(".") for part in parts if part)
-
-
-def owned(
-    need: Need, them: Candidates, found: Sequence[Limit], options: Sequence[Option],
-    left: Mapping[str, Issue], speeds: Sequence[Record],
-) -> Iterator[str]:  # fmt: skip
-    """Why GPUs that the user owns are not among the options, or as many of them as the question names."""
-    no = {(s.gpu_id, s.gpus): s.refusal for s in speeds if s.refusal}
-    kept = {o.gpu_id for o in options if o.way == "have"}
-
-    def broken(gpu: str, number: int, *, have: bool) -> str:
-        rows = (p for p, row in enumerate(them.rows) if (row.gpu, row.count) == (gpu, number))
-        place = next((p for p in rows if (them.rows[p].way == "have") == have), None)
-        limits = [limit.reason(place) for limit in found if not limit.ok[place]] if place is not None else []
-        limits = [why for why in limits if why.startswith("does not fit")] or limits  # Which says it all
-        return "; ".join(limits) or no.get((gpu, number), "")
-
-    for gpu, number in Counter(need.have).items():
-        why = "" if gpu in kept else broken(gpu, number, have=True)
-        why = left[gpu].detail if gpu in left and not why else why
-        if why and why != fit.NO_FASTER:
-            if need.task not in ("", "infer") and "does not fit" in why:
-                why += f". {recipes(need, gpu, number)}"
-            for own in (s for s in speeds if (s.gpu_id, s.gpus) == (gpu, number) and need.task):
-                rate = phrases.rate_of(own.throughput.value, own.item) if own.throughput else ""
-                why += f", at {rate} with weights in {own.question.precision}" * bool(rate)
-            yield f"{short_name(gpu)} that you have is left out: {why}"
-    shown = {(o.gpu_id, o.count) for o in options}
-    for gpu, number in need.sets:
-        if gpu in need.have and (gpu, number) not in shown:
-            why = broken(gpu, number, have=False) or "no price is known"
-            yield f"left out: {phrases.counted(gpu, number)}: {why}"
-
-
-def unpacked(need: Need, options: Sequence[Option]) -> Iterator[str]:
-    """Which cards have no units for the format of weights that was asked for."""
-    named = need.precision if need.task == "infer" and not need.formats else None
-    lacking = dict.fromkeys(o.gpu_id for o in options if named and speeds.no_units(o.gpu_id, named))
-    other = "FP16 or FP32" if named == Precision.BF16 else "16 bits, so such weights spare memory alone"
-    if lacking:
-        yield f"no units for {str(named).upper()}, computed in {other}: {', '.join(lacking)}"
-
-
-def saved(need: Need, them: Candidates, first: int) -> Iterator[str]:
-    """Whether the electricity that an upgrade saves pays for it."""
-    mine = next((p for p, row in enumerate(them.rows) if row.way == "have"), None)
-    if not need.upgrade or mine is None or them.outlay[first] <= 0:
-        return
-    a, hours = need.assumptions, priced.hours_a_month(need)
-    old, new = (float(them.running[place]) * hours for place in (mine, first))
-    both = f"electricity: what you have takes {usd(old)} a month while it works, this {usd(new)}"
-    if new >= old:
-        yield f"{both}, which pays for nothing"
-        return
-    months = float(them.outlay[first]) / (old - new)
-    pays = f"after {months:,.0f} months" if months <= 12 * a.years else f"not within {a.owned_for}"
-    yield f"{both}; what that saves pays for it {pays}"
 
 
 def differences(old: Recommendation, new: Recommendation) -> tuple[str, ...]:
@@ -219,7 +165,7 @@ def _differences(old: Recommendation, new: Recommendation) -> Iterator[str]:
 
 
 def plainly(found: Recommendation) -> str:
-    """What to get, what that does of the work and takes, and what speaks for another way."""
+    """What to get, and what that does of the work and takes."""
     first = found.options[0]
     if first.way == "have" or first.price_source == PAID:
         take = _keep(found)
@@ -233,15 +179,7 @@ def plainly(found: Recommendation) -> str:
         take += f", {significant(dearer)} times the cost of the work"
     faster = first.speedup is not None and first.way != "have"
     ratio = f", {significant(first.speedup or 0.0)} times what you have" * faster
-    does = f"{take}: {what_it_does(found.need, first, found.item)}{ratio}."
-    once = found.need.period_s is None and first.way in RENTS and first.way != "serverless"
-    if once and first.time_s and first.price_usd and first.time_s.value < 3600 * priced.LEAST_PAID_H:
-        does += " An hour is paid for at the least: to start it, and to fetch weights and data."
-    if first.way == "spot":
-        sure = next((o for o in found.options if o.way in {*RENTS} - {"spot"}), None)
-        instead = f"; what is not: {phrases.offered_as(sure)}" if sure else ""
-        does += f" What is spot may be taken back at any moment{instead}."
-    return " ".join(filter(None, (does, f"{_otherwise(found)}{sums_of_years(found)}".strip())))
+    return f"{take}: {what_it_does(found.need, first, found.item)}{ratio}."
 
 
 def _keep(found: Recommendation) -> str:
@@ -271,9 +209,7 @@ def _unpriced(found: Recommendation) -> str:
     best = "slowest, so likely the cheapest," if need.thrifty and not last else best
     best = f"the {'cheapest' if last and need.goal == 'price' else best} of {len(found.options)}"
     best = best if len(found.options) > 1 else "all that keeps the limits"
-    kind, days = " ".join((*need.sold[:1], "price")), need.assumptions.max_age_days
-    none = f"No {kind} of the last {days:g} days is known of these. " if last and days else ""
-    return f"{none}{_got(need, first, 'Take').rstrip(',')}, {seen}, {best}"
+    return f"{_got(need, first, 'Take').rstrip(',')}, {seen}, {best}"
 
 
 def _got(need: Need, first: Option, how: str) -> str:
@@ -307,60 +243,6 @@ def _rent(found: Recommendation, price: Interval) -> str:
     return f"Rent {machine_of(first)}{each}{first.provider and f' from {first.provider}'} at {hourly}"
 
 
-def _otherwise(found: Recommendation) -> str:
-    """What is there does it, too; or what the other of buying and renting takes, and from which hours on."""
-    need, first, later = found.need, found.options[0], found.options[1:]
-    years, once = need.assumptions.years, need.period_s is None
-    if need.either and not need.have:  # Said before all else, by `either`
-        return ""
-    if (mine := next((o for o in later if o.way == "have"), None)) and not need.upgrade:
-        does = "do" if mine.count > 1 else "does"
-        return f"{begun(machine_of(mine))}, yours, {does} it, too: {what_it_does(need, mine, found.item)}."
-    each = {(o.gpu_id, o.count): o for o in reversed(later) if o.speedup}  # New or used, at the least cost
-    thought_of = [each[one] for one in need.sets if one in each]
-    if first.way == "have" and thought_of:
-        price = [
-            f"for {usd(o.outlay_usd)}{phrases.month_of(o)}" if o.outlay_usd else f"({obtained(o)})"
-            for o in thought_of
-        ]
-        faster = [
-            f"{machine_of(o)} would be {significant(o.speedup or 0.0)} times as fast" for o in thought_of
-        ]
-        return f"{begun(', '.join(map(' '.join, zip(faster, price, strict=True))))}."
-    if first.way == "have" or not once:
-        return both_ways(found)
-    if need.deadline_s is not None:  # Nobody buys what is needed until a day
-        return ""
-    # From how many hours of use on buying pays, where both were allowed.
-    if (owned := next((o for o in found.options if o.break_even_h), None)) is None or not owned.break_even_h:
-        return ""
-    what = phrases.bought(need, owned.gpu_id, owned.count)
-    hours = phrases.hours_until(need, owned.break_even_h)
-    if first.outlay_usd:
-        return f"Renting is cheaper below {hours}." if owned is first else ""
-    if owned.break_even_h > HOURS_PER_YEAR * years:
-        within = f"within {need.assumptions.owned_for}, even around the clock"
-        return f"Buying {what} does not pay {within}."
-    return f"Buying {what} instead pays only above {hours}."
-
-
-def sums_of_years(found: Recommendation) -> str:
-    """What the years that the question states cost, bought and rented, or each that is compared."""
-    need, first, a, usual = found.need, found.options[0], found.need.assumptions, Assumptions()
-    stated = (a.years, a.hours_per_week) != (usual.years, usual.hours_per_week)
-    own, paid = need.acquire == "own" and len(need.sets) > 1, (o for o in found.options if o.per_hour_usd)
-    each = firsts((machine_of(o) if own else o.way in RENTS, o) for o in paid)
-    if need.either or len(each) < 2 or not stated or need.items or first.way == "have":
-        return ""
-    hours, sums = priced.hours_of_use(need), list[str]()
-    for o in each.values():
-        name = f"{machine_of(o)}{'' if own else ' rented' if o.way in RENTS else ' bought'}"
-        more = 1.0 if priced.is_service(need) else o.throughput.value / first.throughput.value
-        work = f" for {significant(more)} times the work" * (abs(more - 1) > WORK_APART)
-        sums.append(f"{name} {phrases.sum_of(need, (o.per_hour_usd or 0.0) * hours)}{work}")
-    return f" In {a.owned_for}{phrases.weekly_use(a.hours_per_week)}, with loss of value: {', '.join(sums)}."
-
-
 def not_counted(need: Need) -> str:
     """What would change the answer, had it been read; empty where nothing would."""
     words = [word for word in need.ignored if re.search(WORDS["patterns"]["deciding"], word)]
@@ -384,7 +266,6 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
         said.append(
             f"less memory than what you have, {its:.3g} instead of {there:.3g} GB: this work leaves it free"
         )
-    said += _lead(found)
     if first.outlay_usd:
         said.append(setup(need, first))
     elif (
@@ -398,13 +279,6 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     if need.deadline_s and first.time_s:
         late = first.time_s.high / need.assumptions.utilisation > need.deadline_s
         most = f"; at the low end of its speed in {seconds(first.time_s.high)}, too late" * late
-        cost = first.cost_usd and first.cost_usd.value
-        sure = any(
-            o.cost_usd and cost and o.cost_usd.value < cost / priced.EQUAL
-            and o.time_s and o.time_s.high / need.assumptions.utilisation > need.deadline_s
-            for o in found.options
-        )  # fmt: skip
-        most = most or "; what costs less may miss it" * sure
         said.append(f"done in {seconds(first.time_s.value)} of the {seconds(need.deadline_s)} allowed{most}")
     apart = any(phrases.COUNTED in advised for advised in found.advice)
     if need.mode == "train" and first.count > 1 and not apart:
@@ -427,48 +301,6 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
         not_certain = ": whether it fits is not certain" * unsure
         said.insert(len(said) - unsure, f"memory: {takes}, {free} stays free{not_certain}")
     return tuple(said[:3])
-
-
-def _lead(found: Recommendation) -> Iterator[str]:
-    """How far the first is ahead of the next GPU, by what the need goes by."""
-    need, first = found.need, found.options[0]
-    others = [o for o in found.options[1:] if o.gpu_id != first.gpu_id and o.cost_per_item_usd]
-    dearer = phrases.times(others[0].cost_per_item_usd, first.cost_per_item_usd) if others else None
-    if dearer is None:
-        return
-    second = others[0]
-    names = {"price": "lowest price", "energy": "least energy", "power": "fewest watts"}
-    least = names.get(need.goal, "least cost")
-    if need.goal == "price":
-        bought = second.outlay_usd / max(first.outlay_usd, 1.0)
-        dearer = bought or phrases.times(second.price_usd, first.price_usd) or dearer
-    elif need.goal in names:
-        field = {"energy": "energy_j_per_item", "power": "power_w"}[need.goal]
-        dearer = (getattr(second, field) or 0.0) / (getattr(first, field) or 1.0)
-    if need.goal == "speed" and second.throughput.value > priced.EQUAL * first.throughput.value:
-        return  # Another rule than its speed put it first
-    if need.goal == "speed":
-        slower = percent(second.throughput.value / first.throughput.value, 0)
-        most = "the most that the limits allow, or nearly: the next GPU does"
-        yield f"{most} {slower} of it for {significant(dearer)} times the {phrases.cost_of(need)}"
-        thrifty = min(others, key=lambda o: o.cost_per_item_usd.value if o.cost_per_item_usd else inf)
-        less = phrases.times(thrifty.cost_per_item_usd, first.cost_per_item_usd)
-        if less and less < phrases.WORTH_A_WORD:
-            slower = significant(thrifty.throughput.value / first.throughput.value)
-            yield f"{phrases.offered_as(thrifty)} costs {significant(less)} of it, {slower} times as fast"
-    elif dearer >= 1:
-        close = "; within the uncertainty that is a tie" * (dearer < priced.EQUAL)
-        yield f"{least}: the next GPU takes {phrases.as_times(dearer)} as much{close}"
-    elif not first.outlay_usd and dearer * priced.EQUAL < 1:
-        return  # Another rule than its cost put it first
-    elif not first.outlay_usd:
-        quicker = f"{significant(first.throughput.value / second.throughput.value)} times as fast"
-        better = "no money at once" if second.outlay_usd else quicker
-        yield f"a tie with the {least}, {phrases.offered_as(second)}, and {better}"
-    elif second.outlay_usd > first.outlay_usd:
-        more = f"{usd(second.outlay_usd)} at once instead of {usd(first.outlay_usd)}"
-        near = "a tie with" if dearer * priced.EQUAL > 1 else f"{significant(1 / dearer)} times"
-        yield f"{near} the {least}, which takes {more}"
 
 
 def setup(need: Need, bought: Option) -> str:
@@ -522,6 +354,7 @@ def runner_up(found: Recommendation) -> str:
     if found.need.goal == "price" and bool(first.outlay_usd) == bool(other.outlay_usd):
         cost, of = phrases.times(other.price_usd, first.price_usd), "price"
     said = [f"{phrases.as_times(cost)} the {of}"] if cost is not None else []
+    said += ["a tie within the uncertainty"] if cost and 1 / priced.EQUAL < cost < priced.EQUAL else []
     said.append(f"{significant(other.throughput.value / first.throughput.value)} times as fast")
     said += [f"{significant(other.speedup)} times what you have"] if other.speedup else []
     return f"{phrases.offered_as(other)}: {', '.join(said)}"
@@ -549,16 +382,9 @@ def why(
         yield f"{found.count} reach {percent(share, 0)} of {found.count} times one ({how}{more})"
     if found.outlay_usd:
         yield setup(need, found)
-    if found.break_even_h is not None:
-        planned = priced.hours_of_use(need)
-        yield f"cheaper than renting after {found.break_even_h:,.0f} h of use ({planned:,.0f} h planned)"
     yield from (issue.detail for issue in speed.issues if issue == RECOMPUTES)
-    if found.memory_spare is not None and found.memory_spare < LITTLE:
-        yield f"only {percent(max(0.0, found.memory_spare), 0)} of its memory stays free"
     if found.outlay_usd and spec.text("form") in MODULES:
         yield "a module for the board of a server, not a card for a slot"
-    if found.stale:
-        yield f"price of {found.seen_on}, old"
     # The file of a measurement, the title of a publication.
     where = speed.notes[0] if speed.notes else ""
     if speed.source is not None:

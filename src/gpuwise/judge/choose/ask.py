@@ -33,6 +33,7 @@ from gpuwise.workloads import registry
 
 _ASSUMED = frozenset(each.name for each in fields(Assumptions))
 WEEK = "hours_per_week"  # The field of a week's use
+NO_RENT = "Nothing to rent in "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -433,7 +434,7 @@ class _Reader(Worked):
         if any(prices.is_in(offer, place) for offer in offers):
             return place
         other = next(at for at in prices.around(place) if not at or any(prices.is_in(o, at) for o in offers))
-        self.correct(f"Nothing to rent in {place} is known here: rents are of {other or 'any region'}.")
+        self.correct(f"{NO_RENT}{place} is known here: rents are of {other or 'any region'}.")
         return other
 
     def _read_rent(self) -> None:
@@ -853,6 +854,9 @@ class _Reader(Worked):
             named, self.notes = "mobile", [note for note in self.notes if "resnet50" not in note]
         if named in presets():
             self.mode = None
+        if self.fields.get("acquire") == "own":  # Where nothing is to rent does not matter then
+            said = self.fields.get("corrected", ())
+            self.fields["corrected"] = tuple(each for each in said if not each.startswith(NO_RENT))
         if is_model(named, self.mode) and self.mode in (None, "infer") and not self.found:
             fields = self.fields
             if self.members > 1 and fields.keys() & {"users", "concurrent"} == {"users"}:

@@ -87,7 +87,7 @@ class Cards(Words):
             behind = None if number else match(P.count_behind, after)
             said = number or behind
             count = number_of(next(filter(None, said.groups()))) if said else 1
-            plural = not said and text.endswith("s")
+            plural = not said and text.endswith("s") and not text.endswith("8060s")
             if said and (count > USUAL.most_gpus or fullmatch(r"\D*0+\D*", said[0])):
                 raise InputError(f"{said[0].strip()} GPUs", hint=f"1 to {USUAL.most_gpus:,} of them")
             one = len(named.gpu_ids) == 1
@@ -186,7 +186,7 @@ class Cards(Words):
             self.notes += [f"{count} more, beside {there}"] if count > 1 else []
         if self.said(rf"\b(?:{P.laptop})\b") and not self.said(P.either_computer):
             # "My laptop 4060, would a 5090 do it": which may be a card.
-            sets = sets if have else [(_of_laptop(gpu), 1) for gpu, _ in sets]
+            sets = sets if have else [(gpu, n) if n > 1 else (_of_laptop(gpu), 1) for gpu, n in sets]
             have = [_of_laptop(gpu) for gpu in have]
         for gpu in [*have, *(gpu for gpu, _ in sets)] if self.take(P.same_as_desktop) else []:
             self.correct(_unlike_desktop(gpu))
@@ -484,8 +484,11 @@ class Cards(Words):
             self.gpus = self.gpus if self.gpus and one[1] == 1 else (one[1], one[1])
         elif self.sets:
             self._settle_sets()
-        if fields.get("either"):
-            fields["hired"] = self._hired()
+        hired = self._hired() if fields.get("either") or fields.get("acquire") == "rent" else ()
+        others = {catalog.get(gpu).text("segment") for gpu, _ in self.sets if gpu not in hired}
+        # "2x 3090, would renting an H100 be cheaper": a card that people have at home is not to rent.
+        if fields.get("either") or others == {"consumer"}:
+            fields |= {"hired": hired, "acquire": "both"} if hired else {}
         self.named_gpus = {gpu for gpu, _ in self.sets} or {*fields.get("only", ())}
         if self.named_gpus and not any(catalog.get(gpu).vendor == "NVIDIA" for gpu in self.named_gpus):
             fields["unproven"] = True  # None of them was measured: the answer says so
@@ -512,7 +515,8 @@ class Cards(Words):
         rented = set[str]()
         for gpu, *_, start, _ in (place for place in self.places if place[0] not in self.have):
             before = [verb for verb in verbs if verb.end() <= start]
-            nearest = before[-1:] or verbs[:1]
+            behind = (verb for verb in verbs[:1] if all(other < verb.end() for *_, other, _ in self.places))
+            nearest = before[-1:] or [*behind]
             rented |= {gpu for verb in nearest if verb["rent"]}
         if not rented or rented == {gpu for gpu, _ in self.sets}:
             return ()

@@ -122,6 +122,7 @@ class Candidates:
     time: Array  # Seconds of the work; NaN without an amount
     per_item: Array
     half: Array  # Half width of the cost in log space
+    paid_half: Array  # Of it what is not of the speed
     upper: Array  # What a price counts as to rank by, over itself: an old cheap price is not a bargain
     ranked: Array  # Cost of an item by that price
     joules: Array  # An item
@@ -453,7 +454,8 @@ def host_of(gpu: str, count: int) -> tuple[str, float, float]:
     cards a server."""
     spec, hosts = catalog.get(gpu), _hosts()
     if spec.text("form") in COMPUTERS:
-        return "whole computer", 0.0, 0.0
+        ((_, usd, watts),) = hosts["whole computer"]
+        return "whole computer", usd, watts * count
     cooled = spec.text("form") == "pcie" and (spec.power_w or inf) <= BY_FAN_W and count <= MOST_THERE
     fanless = spec.text("segment") == "server" and not cooled
     wide = (spec.number("slots") or 2) * count > BOARD_SLOTS
@@ -473,7 +475,7 @@ def hosts_of(rows: Sequence[Row]) -> list[tuple[str, float, float]]:
 
 def least_host_usd() -> float:
     """What the cheapest machine around a GPU costs."""
-    return min(usd for rows in _hosts().values() for _, usd, _ in rows)
+    return min(usd for rows in _hosts().values() for _, usd, _ in rows if usd)
 
 
 def cards_paid(need: Need, gpu: str, count: int) -> int:
@@ -565,11 +567,12 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     boards = array([catalog.get(row.gpu).power_w for row in rows]) * count
     apart = {"speed": 1 / speed, "energy": joules, "power": boards}
     timed_half = speed_half * (0.0 if is_service(need) else 1.0)
+    paid_half = np.hypot(price_half * share, watts_half * (1.0 - share) * cards)
     return Candidates(
         rows=tuple(rows), count=count, price=price, price_half=price_half, speed=speed, speed_half=speed_half,
         own=own, host=host, outlay=outlay, fixed=fixed, running=running, per_hour=per_hour,
         time=time, per_item=per_item, upper=upper,
-        half=np.hypot(np.hypot(timed_half, price_half * share), watts_half * (1.0 - share) * cards),
+        half=np.hypot(timed_half, paid_half), paid_half=paid_half,
         ranked=np.where(np.isnan(price), np.nan, apart[need.goal])
         if need.goal in apart else paid * (share * upper + 1 - share),
         joules=joules, drawn=drawn,

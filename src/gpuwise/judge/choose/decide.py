@@ -27,12 +27,13 @@ from gpuwise.judge.choose import answer, fit, phrases
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose.candidates import EQUAL, FEW, Candidates, Mask, cards_paid, worth_per_hour
 from gpuwise.judge.choose.fit import Limit
+from gpuwise.judge.choose.need import IN_PACE, USUAL_TPOT_S
 from gpuwise.judge.choose.phrases import WORTH_A_WORD, WORTH_SAYING, counted, offered_as, times
 from gpuwise.judge.choose.speeds import memory_of
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Chance, Need, Option, Recommendation
-from gpuwise.model.result import Interval, Issue, Record
-from gpuwise.model.units import percent, significant, usd
+from gpuwise.model.result import Interval, Record
+from gpuwise.model.units import significant, usd
 from gpuwise.predictor.rates import LEVEL
 
 # Options that are kept.
@@ -92,7 +93,16 @@ def recommend(
         there = (*dict.fromkeys((*names, *need.have)),)
         named = fit.why_not(there, {g: why.detail for g, why in left.items()})
         raise fit.contradiction(them, found, named or fit.too_small(need, speeds))
-    places.sort(key=_least_money(need, them, tuple(places)).__ne__)
+    # What was named has a place: behind what is known better, and behind text that comes as people read.
+    rough, slow = not need.unproven, IN_PACE in need.notes and need.goal == "cost"
+    behind = {
+        p: (rough and them.rows[p].speed.is_rough and them.rows[p].way != "have")
+        or (slow and max(1, need.concurrent) / them.speed[p] > USUAL_TPOT_S)
+        for p in places
+    }
+    places.sort(key=lambda p: behind[p])
+    ahead = tuple(p for p in places if behind[p] == behind[places[0]])
+    places.sort(key=_least_money(need, them, ahead).__ne__)
     if them.rows[places[0]].way == "unpriced":
         places = _by_last_price(need, them, places)
     if need.deadline_s is not None:
@@ -108,7 +118,6 @@ def recommend(
     if need.keep:  # It does the work wherever it can
         places.sort(key=lambda place: them.rows[place].way != "have")
     options = _options(need, them, places, speeds)
-    left = {gpu: _with_speed(need, gpu, why, them, places[0]) for gpu, why in left.items()}
     made = Recommendation(
         made_on=today.isoformat(), need=need, item=item, options=options, rejected=left,
         chances=tuple(
@@ -117,33 +126,11 @@ def recommend(
             if options[0].price_usd is not None and options[rank - 1].price_usd is not None
         ),
         changes=(*over_budget(need, them, places[0], found), *changes(need, them, places)),
-        advice=(
-            *answer.owned(need, them, found, options, left, speeds),
-            *dict.fromkeys(side_by_side(them, places, need)),
-            *answer.saved(need, them, places[0]),
-            *answer.unpacked(need, options),
-            *mixed(need, them, places, item),
-        ),
+        advice=tuple(dict.fromkeys(side_by_side(them, places, need))),
     )  # fmt: skip
-    rough = f" {phrases.ROUGH}" * them.rows[places[0]].speed.is_rough
     return replace(
-        made,
-        answer=f"{answer.plainly(made)}{rough}",
-        reasons=answer.reasons(made),
-        runner_up=answer.runner_up(made),
+        made, answer=answer.plainly(made), reasons=answer.reasons(made), runner_up=answer.runner_up(made)
     )
-
-
-def _with_speed(need: Need, gpu: str, why: Issue, them: Candidates, first: int) -> Issue:
-    """Why a GPU is left out, of one that was named with how fast it is: who compares two asks that, too."""
-    names, count = priced.names_of(need), them.rows[first].count
-    if len(names) > FEW or gpu not in names or "does not fit" in why.detail:
-        return why  # What cannot do it has no speed
-    same = [p for p, row in enumerate(them.rows) if (row.gpu, row.count) == (gpu, count)]
-    if not same or them.rows[same[0]].speed.is_rough:
-        return why
-    ratio = significant(float(them.speed[same].max() / them.speed[first]))
-    return replace(why, detail=f"{why.detail}; {ratio} times as fast as {name_of(need, them, first)}")
 
 
 def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
@@ -235,10 +222,9 @@ def _options(
         spec, joules = catalog.get(row.gpu), float(them.joules[place])
         # A model that another one stands for is larger than it.
         needed = max(need.least_gb * 1e9, speed.memory_bytes.value if speed.memory_bytes else 0.0)
-        known, half = row.way != "unpriced", float(them.half[place])
+        known, half = row.way != "unpriced", float(them.paid_half[place])
         # What an item of the asked work counts as is the same error of all, so it decides between none.
-        counts, timed = log(need.within), float(them.speed_half[place])
-        half = half if priced.is_service(need) else hypot(half, counts)
+        rate = speed.throughput.within(need.within)
         watts = spec.power_w
         # An hour of use saves so much of the cheapest rent of the same work; nothing where energy costs more.
         buys = rents and them.outlay[place] > 0
@@ -255,14 +241,14 @@ def _options(
             price_source=row.offer.source.title if row.offer else "", stale=row.stale,
             committed_h=priced.committed_h(row.offer) if row.offer else 0.0,
             last_usd=row.offer.amount if row.offer and row.way == "unpriced" else None,
-            throughput=speed.throughput.within(need.within), basis=speed.basis,
+            throughput=rate, basis=speed.basis, rough=speed.is_rough,
             parts=speed.notes[1:] if len(need.workloads) > 1 else (),
             precision="" if speed.question.precision == need.precision else str(speed.question.precision),
             replicas=speed.replicas, latency_s=speed.seconds if need.latency_s else None,
-            time_s=around(float(them.time[place]), hypot(timed, counts)) if need.items else None,
-            cost_usd=around(float(them.per_item[place]) * need.items * need.users, half)
+            time_s=against(rate, float(them.time[place])) if need.items else None,
+            cost_usd=against(rate, float(them.per_item[place]) * need.items * need.users, half)
             if need.items and known else None,
-            cost_per_item_usd=around(float(them.per_item[place]), half) if known else None,
+            cost_per_item_usd=against(rate, float(them.per_item[place]), half) if known else None,
             energy_j_per_item=joules if joules == joules else None,
             memory_spare=1 - needed / size if needed and (size := memory_of(need, spec)) else None,
             outlay_usd=float(np.nan_to_num(them.outlay[place])) * need.users,
@@ -283,6 +269,13 @@ def around(value: float, half: float) -> Interval:
     return Interval(
         value=value, low=value * exp(-half), high=value * exp(half), level=LEVEL, method="log-normal"
     )
+
+
+def against(speed: Interval, value: float, half: float = 0.0) -> Interval:
+    """What falls as a speed rises, such as the cost of work: known no better than that speed, and less well
+    by the half width of what else it rests on."""
+    slow, fast = (hypot(log(side), half) for side in (speed.value / speed.low, speed.high / speed.value))
+    return replace(around(value, 0.0), low=value * exp(-fast), high=value * exp(slow))
 
 
 def with_excluded(
@@ -314,22 +307,16 @@ def allowing(way: str, option: Option, first: Interval | None, need: Need) -> st
 
 
 def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
-    """What would make another option the first: its price, and hours of use."""
+    """The price that would make another option the first; nothing where they tie, which is said of it."""
     first = places[0]
-    if them.rows[first].way == "unpriced":
-        yield "fresh prices: by these they would be ranked"
+    other = next((p for p in places if them.rows[p].gpu != them.rows[first].gpu), first)
+    if them.ranked[other] < them.ranked[first] * (priced.EQUAL if need.goal == "cost" else 1.0):
         return
-    other = next((p for p in places if them.rows[p].gpu != them.rows[first].gpu), None)
-    if other is not None and them.ranked[other] >= them.ranked[first]:
-        # What takes less money at once is first within a few percent.
-        bought = bool(them.outlay[first] > 0 and them.outlay[other] > 0)
-        ahead = priced.EQUAL ** (bought * (1 if them.outlay[other] < them.outlay[first] else -1))
-        if need.goal == "cost" and them.ranked[other] < priced.EQUAL * them.ranked[first]:
-            lead = significant(float(them.ranked[other] / them.ranked[first]))
-            yield f"any change of price: {name_of(need, them, other)} costs {lead} times as much, a tie"
-        else:
-            yield from _price_change(need, them, other, float(them.ranked[first]) * ahead)
-    yield from hours_that_pay(need, them, places)
+    # What takes less money at once is first within a few percent.
+    bought = bool(them.outlay[first] > 0 and them.outlay[other] > 0)
+    ahead = priced.EQUAL ** (bought * (1 if them.outlay[other] < them.outlay[first] else -1))
+    if other != first and them.rows[first].way != "unpriced":
+        yield from _price_change(need, them, other, float(them.ranked[first]) * ahead)
 
 
 def over_budget(need: Need, them: Candidates, first: int, found: Sequence[Limit]) -> Iterator[str]:
@@ -366,34 +353,6 @@ def _price_change(need: Need, them: Candidates, place: int, target: float) -> It
     elif wanted > 0:
         becomes = f"becomes first at {usd(wanted)}{unit}"
         yield f"{name_of(need, them, place)} {becomes} ({was}, {change:+.1%})"
-    else:
-        yield f"{name_of(need, them, place)} is not first at any price: the rest of its cost alone is more"
-
-
-def hours_that_pay(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
-    """From which hours a week buying costs less than renting."""
-    own = next((p for p in places if them.outlay[p] > 0), None)
-    rent = next((p for p in places if not them.own[p]), None)
-    # Whoever keeps what is there does neither.
-    keeps = them.rows[places[0]].way == "have"
-    if own is None or rent is None or need.period_s is not None or keeps or need.either:
-        return
-    a, (bought, rented) = need.assumptions, (name_of(need, them, place) for place in (own, rent))
-    worth = priced.worth_per_hour(need, them, own, rent) - float(them.running[own])
-    if worth <= 0:
-        yield f"{bought} never pays: its energy alone costs more than {rented}"
-        return
-    hours = priced.hours_a_week(a, priced.hours_until_paid(a, float(them.outlay[own]), worth))
-    if hours > phrases.ALL_WEEK:
-        yield f"{bought} does not pay against {rented} even in use around the clock"
-        return
-    at, assumed = f"{hours:.1f} h a week", f"{a.hours_per_week:g} h assumed"
-    if once := priced.is_once(need):
-        assumed = f"for {a.owned_for}; here all of it is put on this work"
-    if once or hours > a.hours_per_week:
-        yield f"{bought} costs less than {rented} from {at} on ({assumed})"
-    elif places[0] == own:  # Else another rule than the cost put the rent first
-        yield f"{rented} costs less than {bought} below {at} ({assumed})"
 
 
 def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterator[str]:
@@ -409,28 +368,6 @@ def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterato
             each = "one" if row.offer.count == 1 else f"{row.offer.count:g}"
             all_of_it = f"{row.count / row.offer.count:g} of {each}, {how}"
             yield f"no machine of {counted(row.gpu, row.count)} {phrases.COUNTED} {all_of_it}"
-    kept = {(them.rows[place].gpu, them.rows[place].count) for place in places if them.rows[place].price > 0}
-    for row in them.rows if need.task else ():
-        if priced.is_spread(row) and (row.gpu, row.count) in set(need.sets) - kept:
-            yield f"left out of rent: {counted(row.gpu, row.count)}: {fit.SPREAD}"
-
-
-def mixed(need: Need, them: Candidates, places: Sequence[int], item: str) -> Iterator[str]:
-    """Why not to mix two cards in one job of training; of requests each GPU answers its own."""
-    if need.mode != "train" or not (need.have or need.gpus[1] > 1):
-        return
-    # Two different cards that somebody might put into a machine of their own.
-    one = {them.rows[p].gpu: float(them.speed[p]) for p in places if them.rows[p].count == 1}
-    own = [them.rows[p].gpu for p in places if them.own[p]]
-    cards = [gpu for gpu in dict.fromkeys((*need.have, *own)) if catalog.get(gpu).text("form") == "pcie"]
-    names = [gpu for gpu in cards if gpu in one]
-    if len(names) > 1:
-        slow, both = sorted(one[g] for g in names[:2])[0], one[names[0]] + one[names[1]]
-        yield (
-            f"do not mix {names[0]} and {names[1]} in one job: with equal batches each step waits for the "
-            f"slower, 2 x {significant(slow)} = {significant(2 * slow)} {item}s/s at most, "
-            f"{percent(2 * slow / both, 0)} of the {significant(both)} that both do apart"
-        )
 
 
 def name_of(need: Need, them: Candidates, place: int) -> str:

@@ -162,16 +162,18 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
         anyway = ("ok", {"unproven": True})
         # Where a maker's cards were measured, those of another by their sheets alone are no rivals.
         shown = {specs[row.gpu].vendor for row in them.rows if row.speed.basis in ("measured", "published")}
-        # What is there is an option however little is known of how fast it is.
-        known = have | every(lambda row, spec: not row.speed.is_rough)
+        # What is there or was named is an option however little is known of how fast it is: that is said.
+        names = {*names_of(need)} if len(names_of(need)) <= FEW else set[str]()
+        asked = have | every(lambda row, spec: row.gpu in names)
+        known = every(lambda row, spec: not row.speed.is_rough)
         if need.mode == "compute" and shown:
             known &= every(lambda row, spec: spec.vendor in shown)
-        simple("unproven", known, UNPROVEN, anyway)
+        simple("unproven", asked | known, UNPROVEN, anyway)
         # Kernels compiled once run on; frameworks are built anew, and no longer for these.
         new = every(lambda row, spec: float(spec.text("compute_capability") or OLDEST) >= OLDEST)
-        # A GPU without support is bought only where it is named or used cards are asked for.
-        meant = ~them.own | bool(need.sets or 0 < len(need.only) <= FEW or "used" in need.sold)
-        simple("unproven", have | new | (meant & (need.mode == "compute")), UNSUPPORTED, anyway)
+        # A GPU without support is bought only where used cards are asked for.
+        meant = ~them.own | ("used" in need.sold)
+        simple("unproven", asked | new | (meant & (need.mode == "compute")), UNSUPPORTED, anyway)
     if need.precision == Precision.FP64 and not (named or have.all()):
         # A card that was made for something else is no faster than the processor beside it.
         made = every(lambda row, spec: made_for_fp64(row.gpu))
@@ -534,7 +536,9 @@ def rejected(
             continue
         nearest = min(places[gpu], key=lambda place: (broken[place], them.ranked[place]))
         faults = [limit for limit in found if not limit.ok[nearest]]
-        why = "; ".join(limit.reason(nearest) for limit in faults)
+        each = [limit.reason(nearest) for limit in faults]
+        each = [one for one in each if one.startswith("does not fit")] or each  # Which says it all
+        why = "; ".join(each)
         number, there = them.rows[nearest].count, need.have.count(gpu)
         if 0 < there < number:  # Of so many, beside those that are there
             fewer = next((f"; fewer: {said[n]}" for n in range(there, number) if said.get(n)), "")
@@ -576,7 +580,7 @@ def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
     if need.acquire == "own" and form in COMPUTERS:
         return "sold only inside a computer, and no fresh price of one is known"
     what = {"own": "to buy", "rent": "to rent", "both": ""}[need.acquire]
-    what = " ".join((what, *need.sold[:1])).strip()
+    what = " ".join((what, *(need.sold[:1] if need.acquire != "rent" else ()))).strip()
     age = need.assumptions.max_age_days
     parts = (
         "no price", what, f"of {', '.join(need.providers)}" if need.providers else "",

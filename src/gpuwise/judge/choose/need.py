@@ -462,7 +462,7 @@ def _of_model(
         notes.append(
             "weights in mxfp4"
             if published_in_4
-            else "weights in bf16, fp8 or int4, whichever is fastest; --precision keeps to one"
+            else "weights in bf16, fp8 or int4, whichever is fastest (--precision)"
         )
     need = Need(
         workloads=((model.name, 1.0),), mode="infer" if task == "infer" else "train", task=task,

@@ -2,38 +2,14 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit, phrases
-from gpuwise.judge.choose.phrases import WORTH_SAYING, counted, hours_until, machine_of, weekly_use
+from gpuwise.judge.choose.phrases import counted, machine_of, weekly_use
 from gpuwise.model.gpu import RENTS
 from gpuwise.model.judgement import Assumptions, Need, Option, Recommendation
-from gpuwise.model.units import brief, seconds, significant, usd
-
-
-def both_ways(found: Recommendation) -> str:
-    """What the other of owning and renting takes for the same work, and from when on buying pays where the
-    work comes again."""
-    need, first = found.need, found.options[0]
-    # Nobody rents what is slower than his own, but for work that comes again and that it does in time.
-    least = first.throughput.value if first.way == "have" and not need.period_s else 0.0
-    rent = next((o for o in found.options if o.way in RENTS and o.throughput.value >= least), None)
-    own = next((o for o in found.options if o.outlay_usd), None)
-    if first.way not in RENTS:
-        said = rented_instead(found, rent) if rent else ""
-    else:
-        price = (
-            f"{usd(own.outlay_usd)}{' with its machine' * bool(own.host_usd)}, {phrases.dated(own)}"
-            if own
-            else ""
-        )
-        said = (
-            f"To buy instead: {machine_of(own)} for {price}: {phrases.what_it_does(need, own, found.item)}."
-            if own
-            else ""
-        )
-    if first.way == "have" or not (rent and own and need.period_s):
-        return said
-    return f"{said} {_pays(need, rent, own, found.item)}"
+from gpuwise.model.units import brief, seconds, usd
 
 
 def _pays(need: Need, rent: Option, own: Option, item: str) -> str:
@@ -48,9 +24,9 @@ def _pays(need: Need, rent: Option, own: Option, item: str) -> str:
         return "Buying never pays: its energy alone costs more."
     months = own.outlay_usd / saved * need.period_s / phrases.MONTH_S
     late = f"does not pay for it in {need.assumptions.owned_for}"
-    paid = f"pays for it {_after(months)}" if months < 12 * need.assumptions.years else late
+    paid = f"pays for it after {ceil(months):,.0f} months" if months < 12 * need.assumptions.years else late
     if not need.batched:
-        return f"The rent that buying saves {paid}."
+        return f"Buying costs less in time: the rent that it saves {paid}."
     # Rent grows with the work, and what is bought costs the same at any amount.
     least = f"{brief(items * (own.cost_usd.value - energy) / saved)} {item}s a {each}"
     return f"Buying costs less from {least} on; at this amount the rent that it saves {paid}."
@@ -60,7 +36,6 @@ def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]
     """Whether to rent or to buy: what each takes for the same work, and where the two meet; and whether
     buying costs less."""
     a, often, meet = need.assumptions, phrases.MONTH_S / need.period_s if need.period_s else 1.0, ""
-    same = " for the same"
     if rent.cost_usd and own.cost_usd:
         rented, bought = often * rent.cost_usd.value, often * own.cost_usd.value
         span, meet = "a month" if need.period_s else "for this work alone", _pays(need, rent, own, item)
@@ -69,18 +44,23 @@ def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]
         hourly, energy = _instead_of_rent(need, rent, own)
         rented, bought = hours * hourly, hours * energy + own.outlay_usd * priced.lost_share(a)
         span = f"for {hours:,.0f} h" if _hired(need) else f"in {a.owned_for}{weekly_use(a.hours_per_week)}"
-        faster = (rent.per_hour_usd or 0.0) / hourly
-        if abs(faster - 1) > WORTH_SAYING:  # Whoever keeps it for as long pays for more than this work
-            same += (
-                f": it is {significant(faster)} times as fast, and {usd(rented * faster)} for as many hours"
-            )
     less, machine = bought < rented, " with its machine" * bool(own.host_usd)
     price = f"{usd(own.outlay_usd)}{machine}, {phrases.dated(own)}{', old' * own.stale}"
     buy = f"{machine_of(own)} bought ({price}) take{'s' * (own.count == 1)} {phrases.sum_of(need, bought)}"
     source = rent.provider and f" from {rent.provider}"
     rents = f"{machine_of(rent)} rented{source}{phrases.priced_at(rent)}"
-    said = f"{'Buy' if less else 'Rent'}: {span} {buy}, {rents} {phrases.sum_of(need, rented)}{same}."
+    said = f"{'Buy' if less else 'Rent'}: {span} {buy}, {rents} {phrases.sum_of(need, rented)} for the same."
     return f"{said} {meet or _from_hours(need, rent, own)}", less
+
+
+def meets(found: Recommendation) -> str:
+    """From when on buying costs less than renting, where both were allowed and have a place."""
+    need, rents = found.need, (option for option in found.options if option.way in RENTS)
+    rent, own = next(rents, None), next((option for option in found.options if option.outlay_usd), None)
+    if rent is None or own is None or need.either or need.have or need.sets or priced.is_once(need):
+        return ""
+    said = _pays(need, rent, own, found.item) or _from_hours(need, rent, own)
+    return said.rstrip(".").replace("Buying", f"buying {machine_of(own)}", 1)
 
 
 def _hired(need: Need) -> float | None:
@@ -96,8 +76,7 @@ def _instead_of_rent(need: Need, rent: Option, own: Option) -> tuple[float, floa
 
 
 def _from_hours(need: Need, rent: Option, own: Option) -> str:
-    """From how many hours of use on buying costs less, and after how many months the rent that it saves has
-    paid for it."""
+    """From how many hours of use on buying costs less."""
     a = need.assumptions
     hourly, energy = _instead_of_rent(need, rent, own)
     saved = hourly - energy
@@ -111,39 +90,7 @@ def _from_hours(need: Need, rent: Option, own: Option) -> str:
         return f"Buying does not pay within {a.owned_for}, even around the clock."
     if need.items or _hired(need):
         return f"Buying costs less from {hours:,.0f} h of use in {a.owned_for} on."
-    said = f"Buying costs less from {week:.3g} h a week on ({hours:,.0f} h in {a.owned_for})"
-    months = own.outlay_usd / saved / priced.hours_a_month(need)
-    if months > 12 * a.years:
-        return f"{said}."
-    return f"{said}; at {a.hours_per_week:.3g} h the rent that it saves pays for it {_after(months)}."
-
-
-def _after(months: float) -> str:
-    return "within a month" if months < 1.5 else f"after {months:,.0f} months"
-
-
-def rented_instead(found: Recommendation, rent: Option) -> str:
-    """What the work takes on a rented GPU where an own one is kept or bought."""
-    does = phrases.what_it_does(found.need, rent, found.item)
-    cost = phrases.times(rent.cost_per_item_usd, found.options[0].cost_per_item_usd)
-    less = "Renting another costs less" if cost and cost < 1 else "To rent instead"
-    return f"{less}: {machine_of(rent)} from {rent.provider}{phrases.priced_at(rent)}: {does}."
-
-
-def owned_against(need: Need, rent: Option, old: Option | None) -> str:
-    """What a rent takes in the years that a GPU is kept, and what owning it does, at a price that is too old
-    to rank it; where none is known, below which price it costs less."""
-    a, hours, hourly = need.assumptions, priced.hours_of_use(need), rent.per_hour_usd or 0.0
-    said = f"; in {a.owned_for}{weekly_use(a.hours_per_week)} rent takes {usd(hourly * hours)}"
-    if old is None:
-        energy = phrases.electricity(need, rent)[1] * 12 * a.years
-        most = (hourly * hours - energy) / priced.lost_share(a)
-        pays = f"pays below {usd(most)} with its machine" if most > 0 else "never pays"
-        return f"{said}, the electricity of an own one {usd(energy)}: buying {pays}"
-    pays = f"pays from {hours_until(need, old.break_even_h)} on" if old.break_even_h else "does not pay"
-    price = f"at the price of {old.seen_on}, {usd(old.outlay_usd)} with its machine, which {pays}"
-    owning = old.outlay_usd * priced.lost_share(a) + hours * _instead_of_rent(need, rent, old)[1]
-    return f"{said}, owning {usd(owning)} {price}"
+    return f"Buying costs less from {week:.3g} h a week on ({hours:,.0f} h in {a.owned_for})."
 
 
 def bills(found: Recommendation) -> str:

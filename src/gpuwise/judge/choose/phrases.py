@@ -15,8 +15,6 @@ from gpuwise.model.precision import GGUF, Precision
 from gpuwise.model.result import Interval
 from gpuwise.model.units import brief, percent, seconds, significant, usd
 
-# Said of a speed that is known no better.
-ROUGH = "No GPU like it was measured: its speed is known within an order of magnitude."
 WORTH_A_WORD = 0.8
 # Items a second below which people count them by the hour.
 SLOW = 0.1
@@ -151,12 +149,6 @@ def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
         month = sum_of(need, hourly * priced.hours_a_month(need), " a month")
         said.append(f"{month}{weekly_use(week)}")
     return ", ".join(said)
-
-
-def hours_until(need: Need, hours: float) -> str:
-    """Hours of use, and how many months these are."""
-    months, week = hours / priced.hours_a_month(need), need.assumptions.hours_per_week
-    return f"{hours:,.0f} hours of use ({months:,.0f} months{weekly_use(week)})"
 
 
 def weekly_use(hours_per_week: float) -> str:

@@ -650,8 +650,7 @@ def settled_context(need: Need) -> int:
 
 
 def shorter(need: Need, gpu: str, count: int) -> str:
-    """Which context, half as long or less, such GPUs hold where the one that is asked for does not fit; and
-    that nothing is counted in the host's memory."""
+    """Which context, half as long or less, such GPUs hold where the one that is asked for does not fit."""
     from gpuwise.predictor.fit import fit
 
     sizes = {"gpus": count, "batch": need.concurrent or 1, "chunked": need.mode == "train"}
@@ -659,8 +658,7 @@ def shorter(need: Need, gpu: str, count: int) -> str:
     while context >= SHORTEST and not held:
         plan = _plan(replace(need, context=context), _smallest(need), **sizes)
         held, context = context if fit(plan, gpu).fits else 0, context // 2
-    said = f"contexts of {held:,} tokens fit" if held else "no shorter context fits"
-    return f"{said}; layers in the host's memory, much slower, are not counted"
+    return f"contexts of {held:,} tokens fit" if held else "no shorter context fits"
 
 
 def recipes(need: Need, gpu: str, count: int) -> str:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from math import ceil, inf
+from math import inf
 
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import phrases
 from gpuwise.judge.choose.answer import LITTLE
-from gpuwise.judge.choose.fit import link_of
+from gpuwise.judge.choose.candidates import FEW
+from gpuwise.judge.choose.fit import link_of, made_for_fp64
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, WORDS
 from gpuwise.judge.choose.owning import bills
 from gpuwise.judge.choose.phrases import begun, often, rate_of, sum_of, times, weekly_use, weights_of
-from gpuwise.judge.choose.speeds import AT_ONCE, OLDEST, Dealt, memory_of, shorter
+from gpuwise.judge.choose.speeds import AT_ONCE, OLDEST, Dealt
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Bill, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
@@ -24,76 +24,46 @@ from gpuwise.model.units import brief, seconds, significant, usd
 from gpuwise.predictor.card import is_linked
 
 
-def room(need: Need, gpu: str, other: Recommendation) -> str:
-    """Whether a GPU of no known speed has the memory that the work takes on another; empty if that is not."""
-    first = other.options[0]
-    size, has = memory_of(need, catalog.get(first.gpu_id)), memory_of(need, catalog.get(gpu))
-    if not size or not has or first.memory_spare is None:
-        return ""
-    number = dict(need.sets).get(gpu, 1)
-    enough = size * (1 - first.memory_spare) * first.count <= has * number
-    have = ("have" if number > 1 else "has") if enough else "lack" + "s" * (number == 1)
-    return f"{begun(phrases.counted(gpu, number))} {have} the memory for it. "
-
-
-def egress_of(option: Option, offers: Sequence[Offer]) -> float | None:
-    """USD of a GB that leaves the provider; None where that is not known."""
-    rates = (o.egress_usd_per_gb for o in offers if o.provider == option.provider)
-    return next((each for each in rates if each is not None), None)
-
-
-def sent_out(need: Need, first: Option, offers: Sequence[Offer], other: Option | None) -> str:
-    """What it costs that data leave a provider's network; and what would cost less, were it known there."""
-    if first.way not in RENTS:
-        return ""
-    rate = egress_of(first, offers)
-    unknown = other is not None and other.key != first.key and egress_of(other, offers) is None
-    less = ""
-    if other and unknown:
-        less = (
-            f" {begun(phrases.offered_as(other))}, asks less, but nothing is known of what it asks for that."
-        )
-    most = priced.most_egress()
+def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> tuple[str, str]:
+    """What it costs that data leave a provider's network; and what of it is not known."""
+    if not need.egress_gb or first.way not in RENTS:
+        return "", ""
+    rates = (o.egress_usd_per_gb for o in offers if o.provider == first.provider)
+    rate, most = next((each for each in rates if each is not None), None), priced.most_egress()
     paid = f"{sum_of(need, need.egress_gb * (most if rate is None else rate))}{often(need)}"
     counted_in = "in the cost" if priced.egress_h(need) else "on top of it"
     if rate is not None:
-        return f"{need.egress_gb:,.0f} GB sent out cost {paid} there, {counted_in}.{less}"
-    at = f"at ${most:.3g} a GB, the most known of anybody, {paid}, {counted_in}"
-    return f"What {need.egress_gb:,.0f} GB sent out cost is not known of {first.provider}: {at}.{less}"
+        others = f"what others ask for data sent out: where no source states it, ${most:.3g} a GB is counted"
+        return f"{need.egress_gb:,.0f} GB sent out cost {paid} there, {counted_in}.", others
+    at = f"counted at ${most:.3g} a GB, the most known of anybody: {paid}, {counted_in}"
+    return "", f"what {first.provider} asks for {need.egress_gb:,.0f} GB sent out ({at})"
 
 
-def split(found: Recommendation) -> str:
-    """How many of several people MIG gives a part of a GPU of their own, where one each is counted."""
+def unknown(found: Recommendation) -> Iterator[str]:
+    """What would matter for this answer and is not known, or not counted, here."""
     need, first = found.need, found.options[0]
-    spec = catalog.get(first.gpu_id)
-    note = spec.facts["mig"].note if "mig" in spec.facts else ""
-    parts = re.fullmatch(r"up to (\d) instances", note)
-    if first.count > 1 or parts is None or first.memory_spare is None:
-        return ""
-    number, whole = int(parts[1]), spec.memory_bytes or 0.0
-    size = whole / (8 if number == 7 else number)  # Seven instances have eight slices of memory between them
-    taken = whole * (1 - first.memory_spare)  # Of a network a smaller batch takes less in proportion
-    if max(taken if need.task else taken / number, need.least_gb * 1e9) > size:
-        return ""
-    cards = phrases.counted(first.gpu_id, ceil(need.users / number))
-    each = f"{size / 2**30:g} GB, each about 1/{number} as fast: {cards} would do for {need.users} people"
-    return f"By MIG one {phrases.short_name(first.gpu_id)} is up to {number} GPUs of {each}."
-
-
-# Times as much work, or as cheap, that is worth saying though no fresh price is known.
-MUCH = 1.5
-
-
-def would_do_more(other: Option, first: Option, need: Need) -> str:
-    """That another is better by far at its last price, which is old; empty where it is not."""
-    by_speed = need.goal == "speed"
-    faster = other.throughput.value / first.throughput.value
-    better = faster if by_speed else times(first.cost_per_item_usd, other.cost_per_item_usd)
-    if better is None or better < MUCH or not other.stale:
-        return ""
-    less, name = f"cost {significant(1 / better)} of it for the same work", begun(phrases.offered_as(other))
-    does = f"do {significant(better)} times as much" if by_speed else less
-    return f"{name}, would {does}, but that price is of {other.seen_on}: ask for today's."
+    names = priced.names_of(need) if len(priced.names_of(need)) <= FEW else ()
+    about = [first, *(o for o in found.options[1:] if o.gpu_id in names or o.way == "have")]
+    if rough := dict.fromkeys(phrases.short_name(o.gpu_id) for o in about if o.rough):
+        yield f"how fast {' and '.join(rough)} is, beyond an order of magnitude: none like it was measured"
+    several = [o for o in about if o.count > 1 and o.basis != "measured"]
+    if several and (need.mode == "train" or need.task):
+        yield "how fast several GPUs are together: predicted, not measured"
+    mine = {*need.have} if not need.upgrade else set[str]()
+    if len({*mine, *names}) > 1 and mine:
+        waits = ", and in training the faster waits for the slower" * (need.mode == "train")
+        yield f"how fast different cards are together in one machine: each is judged by itself{waits}"
+    if first.way == "spot":
+        yield "when a spot machine is taken back"
+    if first.way == "unpriced":
+        yield f"what {phrases.machine_of(first)} costs today"
+    if first.way in RENTS:
+        yield f"what storage{', data sent out' * (not need.egress_gb)} and taxes cost"
+    elif first.way != "have":
+        shops = " (prices are of US shops)" * (need.currency[0] != "USD" or bool(need.region))
+        yield f"taxes, import duty and shipping{shops}"
+    if need.quiet or (need.at_home and first.way not in RENTS):
+        yield "how loud it is: only its watts and kind of fans are"
 
 
 # Times the middle of what others ask, up to which a price is called so.
@@ -126,7 +96,7 @@ def against(bill: Bill, found: Recommendation) -> str:
     the price below which the other costs less. Empty where no price of the first is known."""
     need, first, name, of = found.need, found.options[0], phrases.machine_of(found.options[0]), begun(bill.of)
     if first.per_hour_usd is None:
-        return _against_last_price(bill, found)
+        return ""
     if need.items and first.cost_usd:  # Of what is stated, in a month where it comes again
         often, use = (phrases.MONTH_S / need.period_s if need.period_s else 1.0), ""
         each = " a month" if need.period_s else ""
@@ -145,20 +115,6 @@ def against(bill: Bill, found: Recommendation) -> str:
     both = f"{bill.of} takes {usd(other)}{each}{amount}, {name} {usd(mine)}{each}{use}"
     less = f"{of} is cheaper" if other < mine else mine_is
     return f"{less}: {both}, {significant(mine / other)} times as much."
-
-
-def _against_last_price(bill: Bill, found: Recommendation) -> str:
-    """What a purchase at its last price takes in a month beside a sum that is paid each month."""
-    need, first, a = found.need, found.options[0], found.need.assumptions
-    if not (bill.usd and first.last_usd) or bill.items:
-        return ""
-    lost = phrases.last_outlay(need, first) * priced.lost_share(a) / (12 * a.years)
-    mine, name = lost + phrases.electricity(need, first)[1], phrases.machine_of(first)
-    less = f"{begun(name)} of your own would cost less" if mine < bill.usd else f"{begun(bill.of)} costs less"
-    return (
-        f"{less}: {bill.of} takes {sum_of(need, bill.usd)} a month, {name} about {sum_of(need, mine)} a "
-        f"month over {a.owned_for}, at its last price, of {first.seen_on[:7]}."
-    )
 
 
 def machines(found: Recommendation, first: Option, number: int, share: int, last: Option | None) -> str:
@@ -182,6 +138,7 @@ def machines(found: Recommendation, first: Option, number: int, share: int, last
     where += " each" * (share > 1)
     where += f" and {usd(usd_of[last])}{'/h' * rented}" if last else ""
     take = f"{'Rent' if rented else 'Buy'} {got}{where} ({phrases.dated(first)}{old}): {cost}"
+    take = take if usd_of[first] else f"Take {got}, price unknown"
     alone = rate_of(first.throughput.value * share + (last.throughput.value if last else 0.0), found.item)
     done = f" and {seconds(first.time_s.value)} for the work" if first.time_s else ""
     if not parts:
@@ -223,7 +180,7 @@ def slow_in_fp64(gpu: str) -> str:
 
 
 def lacks(gpu: str) -> str:
-    """What a GPU of an old generation lacks: matrix units, with FP16 slower than FP32, and new software."""
+    """What a GPU of an old generation lacks: new software, matrix units, and FP16 as fast as FP32."""
     spec = catalog.get(gpu)
     if float(spec.text("compute_capability") or OLDEST) >= OLDEST:
         return ""
@@ -231,16 +188,8 @@ def lacks(gpu: str) -> str:
     half, single = rates.get("fp16", 0.0), rates.get("fp32", 0.0)
     slow = f", {significant(half / 1e12)} TFLOP/s in FP16, 1/{single / max(half, 1.0):.0f} of its FP32"
     units = ", no matrix units" * (spec.supports("fp16") is False)
-    return f"; {spec.text('architecture')}: no CUDA after 12{units}{slow * (0 < half < single)}"
-
-
-def memories(need: Need) -> str:
-    """The memory of each that is compared, where the work was assumed and this is what was asked about."""
-    if not need.by_default:
-        return ""
-    sizes = {one: (memory_of(need, catalog.get(one[0])) or 0.0) * one[1] / 2**30 for one in need.sets}
-    each = (f"{phrases.counted(*one)} {size:.4g} GiB" for one, size in sizes.items())
-    return f"Memory: {', '.join(each)}."
+    slow *= 0 < half < single
+    return f"{phrases.short_name(gpu)} is {spec.text('architecture')}: no CUDA after 12{units}{slow}"
 
 
 def feature(found: Recommendation) -> str:
@@ -326,11 +275,6 @@ def _speed(found: Recommendation) -> str:
     return f"{sure}: {does}; {need.rate:g} {item} are asked."
 
 
-def _shorter(need: Need, gpu: str, count: int) -> str:
-    """What of a language model such GPUs hold that do not hold it as asked; empty for other work."""
-    return f" On {phrases.counted(gpu, count)} {shorter(need, gpu, count)}." if need.task else ""
-
-
 def verdict(found: Recommendation, other: Recommendation | None) -> str:
     """Whether the GPU that was named can do the work, or is more than it takes: then `other` names what else
     does it. Empty where that was not asked."""
@@ -347,14 +291,16 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         gpu, count = need.sets[0]  # "Is A enough, or should I take B"
         able = any((o.gpu_id, o.count) == (gpu, count) for o in found.options)
         name, left = phrases.counted(gpu, count), found.rejected.get(gpu)
-        said = f"Yes, {name} can." if able else f"Whether {name} can is not known."
+        double = need.precision == Precision.FP64 and not made_for_fp64(gpu)
+        slow = f", though slowly: {slow_in_fp64(gpu)}" * double
+        said = f"Yes, {name} can{slow}." if able else f"Whether {name} can is not known."
         if left is not None and (left.code not in ("", "unproven") or "does not fit" in left.detail):
             said = f"No. {begun(name)}: {left.detail}."
         return f"{said} {_faster(found)}".strip()
     if need.asks == "able":
         if first.gpu_id in named or not named:
             if AS_MANY in need.notes:
-                return f"One alone cannot; {name} can.{_shorter(need, first.gpu_id, 1)}"
+                return f"One alone cannot; {name} can."
             if need.least_gb and (first.memory_spare or 0.0) < LITTLE:
                 return f"Perhaps: of {name} nearly all memory is taken."
             slow = " though slowly:" if need.task == "infer" and need.latency_s is None else ""
@@ -362,10 +308,7 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         gpu = next((gpu for gpu in named if gpu in found.rejected), "")
         if not gpu:
             return ""
-        why = found.rejected[gpu].detail
-        count = need.have.count(gpu) or dict(need.sets).get(gpu, need.gpus[1])
-        more = _shorter(need, gpu, count) if why.startswith("does not fit") else ""
-        return f"No. {phrases.short_name(gpu)}: {why}.{more}"
+        return f"No. {phrases.short_name(gpu)}: {found.rejected[gpu].detail}."
     if need.asks == "faster":
         return _faster(found)
     if need.asks == "speed":

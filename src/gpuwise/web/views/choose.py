@@ -165,7 +165,7 @@ def _ranking(found: Recommendation) -> dict[str, Any]:
         "figure": report.figure(found),
         "out": Table(columns=("GPU", "limit", "why"), rows=tuple(barred)),
         "never": Table(columns=("GPU", "why"), rows=tuple(never)),
-        "certainty": (*certainty, *found.changes[3:], *found.advice),
+        "certainty": (*certainty, *found.changes[1:], *found.advice),
         "reasons": found.options[:REASONED],
         "assumed": report.assumed(found.need.assumptions),
     }

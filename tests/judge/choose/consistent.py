@@ -1,0 +1,272 @@
+"""Questions from templates, and what every answer to any question must keep: one value for one thing, a place
+or a reason for what was named, no cost better known than the speed that it rests on.
+
+`python -m tests.judge.choose.consistent 400` asks as many and prints the faults.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+from unittest.mock import patch
+
+from gpuwise.cli import print as printer
+from gpuwise.cli.main import run
+from gpuwise.facts import catalog
+from gpuwise.jobs import choosing
+from gpuwise.model.units import brief, usd
+
+DAY = date(2026, 11, 23)  # Of the shipped prices
+MOST_LINES = 30
+# Words of a GPU -> the ids of which one must have a place or a reason.
+CARDS = {
+    "RTX 3090": "rtx-3090", "RTX 4090": "rtx-4090", "RTX 5090": "rtx-5090", "RTX 3060 12GB": "rtx-3060-12gb",
+    "RTX 4070 Ti Super": "rtx-4070-ti-super", "RTX 5070 Ti": "rtx-5070-ti", "GTX 1080 Ti": "gtx-1080-ti",
+    "RTX 2080 Ti": "rtx-2080-ti", "Tesla P40": "p40", "RX 7900 XTX": "rx-7900-xtx", "Arc B580": "arc-b580",
+    "RTX A6000": "rtx-a6000", "RTX 4060 Ti 16GB": "rtx-4060-ti-16gb", "V100 32GB": "v100*",
+    "A100 80GB": "a100-*-80gb", "H100": "h100*", "L40S": "l40s", "L4": "l4", "T4": "t4", "A10G": "a10g",
+    "Mac Studio M3 Ultra": "apple-m3-ultra", "Ryzen AI Max 395": "radeon-8060s", "MI300X": "mi300x",
+}  # fmt: skip
+RENTED = ("A100 80GB", "H100", "L40S", "L4", "T4", "A10G", "RTX A6000", "MI300X", "V100 32GB", "RTX 4090")
+WORKS = (
+    "llama 3.1 8b",
+    "llama 3.1 70b",
+    "qwen2.5 32b",
+    "qlora of llama 3.1 8b",
+    "lora fine-tuning of mistral 7b",
+    "training resnet50",
+    "training bert-large",
+    "stable diffusion xl",
+    "a flux lora",
+    "running gemma 2 27b",
+)
+NETWORKS = ("resnet50", "bert-large", "unet-sd15", "vit-b16", "gpt2-small")
+MODELS = ("llama-3.1-8b", "llama-3.1-70b", "qwen2.5-14b", "qwen2.5-32b", "mistral-7b")
+MONEYS = ("600 dollars", "1500 EUR", "£900", "$3000", "12000 euros", "25000 CHF")
+PLACES = ("", "", "", " in Germany", " in the US", " in France", " in Europe")
+PROVIDERS = ("runpod", "lambda", "vast.ai", "aws", "coreweave", "hyperstack")
+FORMATS = ("bf16", "fp8", "int4", "q4_k_m")
+IDS = (
+    "rtx-3090", "rtx-4090", "rtx-5090", "rtx-a6000", "l40s", "a100-pcie-80gb", "h100-sxm5-80gb", "t4", "l4",
+    "v100-sxm2-32gb", "mi300x", "rx-7900-xtx", "gtx-1080-ti", "rtx-3060-12gb",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A command line, and what it names."""
+
+    arguments: tuple[str, ...]
+    gpus: tuple[str, ...] = ()  # Each a pattern of ids
+    others: tuple[str, ...] = ()  # Providers and formats, as the answer may write them
+    currency: str = "USD"
+
+
+def questions(number: int, seed: int) -> Iterator[Asked]:
+    draw = random.Random(seed)
+    for _ in range(number):
+        yield draw.choice((_compared, _owned, _rented, _bought, _served, _by_options))(draw)
+
+
+def _currency(money: str) -> str:
+    codes = {"EUR": "EUR", "euro": "EUR", "€": "EUR", "£": "GBP", "GBP": "GBP", "CHF": "CHF"}
+    return next((code for sign, code in codes.items() if sign in money), "USD")
+
+
+def _compared(draw: random.Random) -> Asked:
+    first, second = draw.sample(sorted(CARDS), 2)
+    counts = [draw.choice(("", "", "2x ", "4x ")) for _ in range(2)]
+    ask = f"{counts[0]}{first} or {counts[1]}{second} for {draw.choice(WORKS)}?"
+    return Asked((ask,), (CARDS[first], CARDS[second]))
+
+
+def _owned(draw: random.Random) -> Asked:
+    mine, other = draw.sample(sorted(CARDS), 2)
+    ask = f"I have a {mine}, {draw.choice(('can it do', 'is it enough for'))} {draw.choice(WORKS)}"
+    if draw.random() < 0.5:
+        return Asked((f"{ask}, or do I need a {other}?",), (CARDS[mine], CARDS[other]))
+    return Asked((f"{ask}?",), (CARDS[mine],))
+
+
+def _rented(draw: random.Random) -> Asked:
+    card, provider, place = draw.choice(RENTED), draw.choice(PROVIDERS), draw.choice(PLACES)
+    ask = f"rent a {card} at {provider}{place} for {draw.choice(WORKS)}"
+    amount = draw.choice(("", ", 20M tokens", ", by friday"))
+    return Asked(
+        (ask + amount * ("lora" in ask or not amount.endswith("tokens")),), (CARDS[card],), (provider,)
+    )
+
+
+def _bought(draw: random.Random) -> Asked:
+    money, place = draw.choice(MONEYS), draw.choice(PLACES)
+    ask = f"which card to buy for {draw.choice(WORKS)}, at most {money}{place}"
+    return Asked((ask,), currency=_currency(money))
+
+
+def _served(draw: random.Random) -> Asked:
+    card, other = draw.choice(RENTED), draw.choice(sorted(CARDS))
+    form, people = draw.choice(FORMATS), draw.choice((1, 8, 40))
+    ask = f"serve {draw.choice(WORKS[:3])} in {form} to {people} people"
+    if draw.random() < 0.5:
+        return Asked((f"{ask}, renting a {card} or buying a {other}?",), (CARDS[card], CARDS[other]), (form,))
+    return Asked((ask,), (), (form,))
+
+
+def _by_options(draw: random.Random) -> Asked:
+    gpus, money = draw.sample(IDS, draw.choice((1, 2, 3))), draw.choice(("$2000", "€1500", "900 GBP"))
+    served = draw.random() < 0.6
+    words = [draw.choice(MODELS if served else NETWORKS), "--gpu", ",".join(gpus)]
+    words.append(draw.choice(("--own", "--rent", "--both")))
+    if served:
+        words += draw.choice(([], ["--users", "20"], ["--mode", "qlora"], ["--precision", "int4"]))
+    else:
+        words += (
+            draw.choice(([], ["--mode", "train", "--work", "1M images"])) if words[0] == "resnet50" else []
+        )
+    budget = draw.random() < 0.3 and "--rent" not in words
+    words += (
+        ["--budget", money]
+        if budget
+        else draw.choice(([], ["--egress", "300GB"] * ("--own" not in words), ["--quiet"]))
+    )
+    words += draw.choice(([], ["--have", "rtx-3090:2"], ["--electricity", "$0.4"]))
+    return Asked(tuple(words), tuple(gpus), currency=_currency(money) if budget else "USD")
+
+
+def _is(gpu: str, pattern: str) -> bool:
+    return re.fullmatch(pattern.replace("*", ".*"), gpu) is not None
+
+
+_RATE = re.compile(r"(\d[\d,.]*) (?:token|image|sequence|image-step|sample)s?(?:/s| an hour)")
+_HOURLY = re.compile(r"(\$[\d,.]+)/h\b")
+
+
+def faults(asked: Asked, code: int, text: str, talk: str, found: dict[str, Any] | None) -> Iterator[str]:
+    """What is wrong with an answer by itself: its text, its document, or the error in its place."""
+    if code or found is None:
+        if code not in (2, 5):
+            yield f"exit {code}: {talk[:200]}"
+        for gpu in asked.gpus:
+            if not any(_is(spec.id, gpu) and _shows(spec.id, talk) for spec in catalog.all_gpus()):
+                yield f"named and not spoken of in the error: {gpu}"
+        return
+    lines = [line.strip() for line in text.splitlines()]
+    if len(lines) > MOST_LINES:
+        yield f"{len(lines)} lines"
+    head = [at for at, line in enumerate(lines) if set(line) == {"─"}]
+    said = [*lines[: head[0] - 1], *lines[head[0] + 1 :]] if head else lines
+    prose = [line for line in said if not re.match(r"\d+\*? ", line)]
+    pieces = (
+        re.sub(r"^\w+: ", "", piece.strip(" -.")) for line in prose for piece in re.split(r"[.;] ", line)
+    )
+    for piece, times in Counter(piece for piece in pieces if len(piece.split()) > 5).items():
+        if times > 1:
+            yield f"said {times} times: {piece}"
+    options, rejected = found["options"], {each["gpu_id"]: each["reason"] for each in found["rejected"]}
+    for gpu in {option["gpu_id"] for option in options} & rejected.keys():
+        yield f"ranked and refused: {gpu}: {rejected[gpu]}"
+    yield from _numbers(asked, prose, found)
+    yield from _intervals(found)
+    for gpu in asked.gpus:
+        if not any(_is(spec.id, gpu) and _shows(spec.id, text) for spec in catalog.all_gpus()):
+            yield f"named and not in the answer: {gpu}"
+    yield from (
+        f"named and not in the answer: {o}" for o in asked.others if o.split(".")[0] not in text.lower()
+    )
+    for other in {"EUR", "GBP", "CHF", "JPY", "INR"} - {asked.currency}:
+        if re.search(rf"\b{other}\b", text):
+            yield f"currency {other}"
+    for option in options:
+        name = re.escape(catalog.get(option["gpu_id"]).name.removeprefix("NVIDIA ").removeprefix("GeForce "))
+        if option["price_usd"] and re.search(rf"{name}, price (?:un|not )known", " ".join(prose)):
+            yield f"no price where one is shown: {option['gpu_id']}"
+    for gpu, why in rejected.items():
+        of = re.search(r"does not fit: ([\d.]+) GiB on each of (\d+)", why)
+        if of and float(of[1]) < (catalog.get(gpu).memory_bytes or 0.0) / 2**30 * 0.85:
+            yield f"refused for memory that it has: {gpu}: {why}"
+
+
+def _shows(gpu: str, text: str) -> bool:
+    name = catalog.get(gpu).name.removeprefix("NVIDIA ").removeprefix("GeForce ")
+    return re.search(rf"(?<![\w-]){re.escape(gpu)}(?![\w-])", text) is not None or name in text
+
+
+def _numbers(asked: Asked, prose: list[str], found: dict[str, Any]) -> Iterator[str]:
+    """Speeds and rents of sentences that are not those of an option."""
+    people = max(1, found["need"].get("concurrent") or 1)
+    rates, hourly = set[str](), set[str]()
+    for option in found["options"]:
+        for share in (1, people):
+            speeds = [option["throughput"][end] / share for end in ("value", "low", "high")]
+            rates |= {brief(speed) for speed in speeds} | {brief(speed * 3600) for speed in speeds}
+        prices = [option["price_usd"] and option["price_usd"]["value"], option["per_hour_usd"]]
+        hourly |= {str(usd(price)) for price in prices if price}
+    for line in prose:
+        if line.startswith(("Taken", "Would change it", "Not known")) or " together " in line:
+            continue
+        yield from (
+            f"a speed of no option: {rate} in {line[:90]}"
+            for rate in _RATE.findall(line)
+            if rate not in rates
+        )
+        if not line.startswith("Refused"):
+            of = (price for price in _HOURLY.findall(line) if price not in hourly)
+            yield from (
+                f"a rent of no option: {price} in {line[:90]}"
+                for price in of
+                if price not in " ".join(asked.arguments)
+            )
+
+
+def _intervals(found: dict[str, Any]) -> Iterator[str]:
+    for option in found["options"]:
+        speed = option["throughput"]
+        for field in ("time_s", "cost_per_item_usd", "cost_usd"):
+            if not (value := option[field]) or not value["value"]:
+                continue
+            low, high = value["value"] / value["low"], value["high"] / value["value"]
+            if low < 0.999 * speed["high"] / speed["value"] or high < 0.999 * speed["value"] / speed["low"]:
+                yield f"{field} of {option['gpu_id']} is better known than its speed"
+
+
+def answered(asked: Asked) -> list[str]:
+    """The faults of the answer that the command line gives."""
+    answers, choose = list[Any](), choosing.choose
+
+    def kept(*given: Any, **more: Any) -> Any:
+        answers.append(choose(*given, **more))
+        return answers[-1]
+
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    with (
+        redirect_stdout(out), redirect_stderr(err),
+        patch.object(choosing, "choose", kept), patch.object(printer, "today", lambda: DAY),
+    ):  # fmt: skip
+        try:
+            run(["choose", *asked.arguments])
+        except SystemExit as leave:
+            code = int(leave.code or 0)
+    found = json.loads(printer.json_text(answers[-1].to_data())) if answers and not code else None
+    return [*faults(asked, code, out.getvalue(), err.getvalue(), found)]
+
+
+def main(number: int, seed: int) -> None:
+    kinds = Counter[str]()
+    for at, asked in enumerate(questions(number, seed)):
+        for fault in answered(asked):
+            kinds[fault.split(":")[0]] += 1
+            print(f"{at} {' '.join(asked.arguments)}\n    {fault}")
+    print(dict(kinds))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1)
