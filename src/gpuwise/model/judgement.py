@@ -280,6 +280,7 @@ Kind = Literal[
     "base as boost",  # The base clock for the boost clock, or the reverse
     "wrong ratio",  # The text compares two figures wrongly
     "wrong sum",  # It adds up wrongly
+    "per system",  # What a system of several has, under the name of one
 ]
 
 NOT_IN_CATALOG = "not in the catalog"  # The explanation of a finding about a GPU that nobody can judge

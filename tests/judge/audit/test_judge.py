@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpuwise.judge import audit
-from gpuwise.judge.audit import agree, document, read
+from gpuwise.judge.audit import agree, document, explain, read
 from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.judge import judge
 from gpuwise.model.judgement import Claim, Number
@@ -21,6 +23,7 @@ def verdicts(text: str) -> list[str]:
         ("## T4\n- VRAM: 16 GB", "agrees"),
         ("## T4\n- VRAM: 24 GB", "contradicts"),
         ("## A100\n- VRAM: 40/80 GB", "agrees"),
+        ("## T4 and L4\n- VRAM: 48 GB", "cannot tell"),
         ("## RTX 5090\n- Form factor: 3-slot", "cannot tell"),
         ("## H100 SXM\n- TDP: Up to 700W (configurable)", "agrees"),
         # Makers of laptops set it from 60 to 150 W, and Dynamic Boost adds up to 25 W.
@@ -104,7 +107,7 @@ def test_a_street_price_judges_nobody() -> None:
 
 
 @pytest.mark.parametrize(("block", "counted", "verdict"), [
-    (GRID, 8, "contradicts"), (GRID - 1, 8, "contradicts"), (GRID, 1, "contradicts"),
+    (GRID, 8, "contradicts"), (GRID - 1, 8, "cannot tell"), (GRID, 1, "contradicts"),
 ])  # fmt: skip
 def test_a_row_of_a_machine_may_state_the_figures_of_one(block: int, counted: int, verdict: str) -> None:
     figures = (
@@ -162,6 +165,7 @@ def kinds(text: str) -> list[tuple[str, str | None]]:
         (f"## RTX A4000\n\n{A4000.format('448 GB/s')}\n\n## More\n\nThe RTX A4000 moves 512 GB/s.", True),
         # Else it may be another one's, but for one that no GPU of the text has.
         ("The RTX A4000 moves 512 GB/s.\n\n## Beside each other", True),
+        ("The RTX A4000 moves 512 GB/s.\n\nThe RX 6800 has 16 GB.", False),
     ],
 )
 def test_a_sheet_tells_whose_a_contradiction_is(before: str, found: bool) -> None:
@@ -204,6 +208,20 @@ def test_a_figure_of_nobody_is_told_from_a_neighbour_s(
     assert [one for _, one in found] == [kind]
 
 
+def test_a_shorter_name_of_a_memory_is_wrong_only_where_it_is_another_s() -> None:
+    head = "| GPU | VRAM | TDP |\n|---|---|---|\n"
+    rows = head + "| GTX 1080 | 8 GB {} | 180 W |\n| GTX 1070 | 8 GB GDDR5 | 150 W |"
+    assert kinds(rows.format("GDDR5")) == [("memory_type", "neighbour's row copied")]
+    assert kinds(rows.format("GDDR6")) != kinds(rows.format("GDDR5X")) == []
+
+
+def test_what_is_another_product_s_throughout_is_of_it() -> None:
+    rows = "| | RTX 4090 | {} |\n|---|---|---|\n| CUDA cores | 16384 | 10240 |\n| SMs | 128 | 80 |\n"
+    assert kinds(rows.format("RTX 4080 (new)")) == []
+    line = "The H200 keeps the chip of the H100. Beside the H100 one sees it: the H100 has 141 GB of HBM3e."
+    assert kinds(line) == []
+
+
 def test_a_column_of_several_sizes_is_of_no_one_of_them() -> None:
     sizes = "| | A100 | V100 |\n|---|---|---|\n| VRAM | 40 / 80 GB HBM2e | 16 / 32 GB HBM2 |\n"
     assert kinds(sizes + "| TDP | 250 W | 250 W |") == []
@@ -232,6 +250,12 @@ def test_what_one_source_or_a_computation_settles(text: str, wrong: list[tuple[s
     assert sorted(kinds(text)) == wrong
 
 
+def test_what_only_a_card_has_is_said_of_one_in_passing_too() -> None:
+    text = "The server came late.\n\n" + "It runs.\n\n" * 20 + "The A40 {}.\n\n" + "It runs.\n\n" * 20
+    assert kinds(text.format("moves 576 GB/s")) == [("memory_bytes_per_s", "wrong value")]
+    assert kinds(text.format("has 36 GB")) == []
+
+
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
@@ -254,6 +278,10 @@ def test_what_one_source_or_a_computation_settles(text: str, wrong: list[tuple[s
         ("| | RTX 3060 | RTX 3080 10GB |\n|---|---|---|\n| Price in euros | 329,5 | 699,5 |\n"
          "| Memory | 12 GB | 10 GB |\n| FP32 | 12.740 TFLOPS | 12.740 TFLOPS |",
          [("peak:fp32", "neighbour's row copied")]),
+        # A line about one GPU, right but for a size that the text states elsewhere.
+        ("The L4 draws 72 W and has 24 GB.\n\nThe RTX 4080 has 16 GB.\n\n" + "It runs.\n\n" * 3
+         + "This RTX 4080 has 24 GB of GDDR6X and a boost clock of 2,505 MHz.\n",
+         [("memory_bytes", "internal contradiction")]),
         # GPUs of before Pascal and Polaris.
         ("The GTX 680 has 2 GB on a 384-bit bus and 1,536 CUDA cores.", [("memory_bus_bits", "wrong value")]),
         ("The Tesla K20 has 5 GB and 2,688 CUDA cores.", [("cuda_cores", "other variant")]),
@@ -270,6 +298,7 @@ def test_what_is_read_right_however_wrong_it_is(text: str, wrong: list[tuple[str
     ("text", "kind"),
     [
         # What many products have is that of a GPU beside it, of none further off or outside the text.
+        ("The RTX 3090 has 24 GB of GDDR6X. The L4 has 24 GB of GDDR6X.", "neighbour's row copied"),
         (
             "The GTX 1080 uses PCIe 3.0. The T4 has 16 GB. The L40 has 48 GB. The A40 has 48 GB. "
             "The RTX 3080 10GB uses PCIe 3.0 and 8,704 CUDA cores.",
@@ -282,7 +311,13 @@ def test_what_is_read_right_however_wrong_it_is(text: str, wrong: list[tuple[str
             "other variant",
         ),
         ("The A100 PCIe 80GB moves 900 GB/s and draws 300 W.", "wrong value"),
+        # A name or a year that another GPU of the text has, however far away; that of a variant comes first.
+        (
+            "| GPU | Memory |\n|-|-|\n| RTX 3090 | GDDR6X |\n| L4 | GDDR6 |\n| T4 | GDDR6X |",
+            "neighbour's row copied",
+        ),
         ("- GTX 1080 - launched in 2018, 8 GB\n- GTX 1080 Ti - March 2017, 11 GB", "wrong value"),
+        ("- GTX 1070 - launched in 2019, 8 GB\n- GTX 1650 - April 2019, 4 GB", "neighbour's row copied"),
         ("# A100 SXM 40GB\n\n- Memory type: HBM2e\n- Memory: 40 GB", "other variant"),
         # What the desktop's card, or the plain version of a faster module, has is a variant's.
         ("The RTX 5080 Laptop has 10,752 cores and 16 GB.", "other variant"),
@@ -296,7 +331,7 @@ def test_what_is_read_right_however_wrong_it_is(text: str, wrong: list[tuple[str
             "| GPU | CUDA cores | Tensor cores | RT cores | Memory |\n|-|-|-|-|-|\n"
             "| RTX 3060 | 3,584 | 112 | 28 | 12 GB |\n| RTX 2080 SUPER | 3,072 | 384 | 48 | 8 GB |\n"
             "| RTX 2080 | 2,944 | 384 | 46 | 8 GB |",
-            "other variant",
+            "full die for product",
         ),
     ],
 )
@@ -386,13 +421,18 @@ def test_a_rate_taken_for_another_form_is_not_a_system_s() -> None:
 @pytest.mark.parametrize(
     ("text", "field", "verdict"),
     [
+        # A cell of several GPUs may be of one of them, whose base clock it is.
+        (_table("Clock | RTX 5090 vs RTX 4090", "Boost clock | 2.23 GHz"), "boost_hz", "cannot tell"),
         (_table("Clock | RTX 4090", "Boost clock | 2.23 GHz"), "boost_hz", "contradicts"),
         # What its computer draws, and the word of its processor.
         ("The GB10 has 128 GB at 273 GB/s. The compact desktop takes 300 W.", "power_w", "cannot tell"),
+        ("# Apple M1\n- Memory: 16 GB\n- Rate: 68 GB/s\n- Bus: 64-bit", "memory_bus_bits", "cannot tell"),
         ("# GTX 1080\n- Memory: 8 GB\n- Rate: 320 GB/s\n- Bus: 64-bit", "memory_bus_bits", "contradicts"),
         # Both chips of a superchip with its processor; one of them.
         ("# GB200\n- TDP: 2,700 W\n- FP4: 10 PFLOPS", "power_w", "cannot tell"),
         ("# GB200\n- TDP: 1,700 W\n- FP4: 10 PFLOPS", "power_w", "contradicts"),
+        # A rebuilt card is called by its size.
+        (_table("Card | Memory", "RTX 4090 \u00b7 48 GB | 48 GB"), "memory_bytes", "cannot tell"),
         (_table("Card | Memory", "RTX 4090 | 48 GB"), "memory_bytes", "contradicts"),
         # Units of AMD's chips: four in a compute unit of CDNA, two in one of RDNA.
         ("# RX 9070 XT\n- Compute units: 64\n- AI accelerators: 64", "tensor_cores", "contradicts"),
@@ -414,3 +454,15 @@ def test_less_than_one_has_is_no_sum() -> None:
 def test_twice_a_clock_is_wrong_in_a_column_of_clocks() -> None:
     text = _table("GPU | Memory | Boost clock", "RTX 4080 | 16 GB | 5.01 GHz", "RTX 4090 | 24 GB | 2.52 GHz")
     assert [v for _, v, _ in _found(text, "boost_hz")] == ["contradicts", "agrees"]
+
+
+def test_a_figure_beside_the_right_one_may_be_its_neighbour_s() -> None:
+    wrong = Claim(
+        line=3, gpu="RTX 4070", gpu_ids=("rtx-4070",), field="cuda_cores", stated="4,864",
+        values=(Number(value=4864.0, digits=4),),
+    )  # fmt: skip
+    right = replace(wrong, line=4, stated="5,888", values=(Number(value=5888.0, digits=4),))
+    theirs = replace(wrong, line=5, gpu="RTX 3060 Ti", gpu_ids=("rtx-3060-ti",))
+    texts = [[wrong], [wrong, right], [wrong, right, theirs]]
+    given = [explain.Around(claims, [wrong]).is_given_to_other(wrong) for claims in texts]
+    assert given == [False, True, False]

@@ -190,6 +190,8 @@ def test_a_subject_that_no_name_settles_accuses_nobody(open_: str, plain: str) -
          "| RTX 3080 | 98 | 220 | 10 GB |", []),
         ("| GPU | Cores | Power (W) | Memory |\n|---|---|---|---|\n| RTX 3090 | 10496 | 285 | 24 GB |\n"
          "| RTX 3080 | 8704 | 320 | 10 GB |", ["285"]),
+        # Each lane of RDNA 3 issues two operations at once.
+        ("The RX 7900 XTX has 12,288 shader units, 24 GB and 960 GB/s.", []),
         ("The RX 7900 XTX has 11,288 shader units, 24 GB and 960 GB/s.", ["11,288"]),
         # "4x" is the row's own count, whatever the other rows have.
         ("| Setup | Total VRAM |\n|---|---|\n| 4x RTX 3090 | 96 GB |\n| 2x RTX 4090 | 48 GB |\n"

@@ -29,6 +29,7 @@ CORES = "# Tesla V100\n\n| | |\n|---|---|\n| {} CUDA cores | 2560 |\n| Memory | 
 DATED = "| Model | Year |\n|---|---|\n| {} | 2013 |"
 PRICED = "| Card | FP8-dense TFLOPS | {} |\n|---|---|---|\n| RTX 4090 | 330.3 | {} |"
 MODULE = "| GPU | FP16 TFLOPS | VRAM |\n|---|---|---|\n| H100 SXM | 989 | 80 GB |\n| GB200 | 2500 | {} |"
+LISTED = "The H200 has 141 GB of HBM3e.\n\n# H100 SXM\n\n- Boost clock: {} MHz\n- FP16: {}\n- {}\n"
 RATED = "A paper has 890 BF16 TFLOPS for the MI300X."
 STATED = "| | B200 |\n|---|---|\n| SMs | {} |\n| Memory | 180 GB |"
 BESIDE = "| GPU | VRAM | Bandwidth |\n|---|---|---|\n| L4 | 24 GB | 300 GB/s |\n| {} |\n"
@@ -49,6 +50,7 @@ SPEED = "With an RTX {} and llama.cpp {} reaches {} tok/s in a single stream."
         # A part of it, or more than is sold.
         ("# GH200\n\nA slice has one eighth of the memory (12 GB).", "# GH200\n\nIt has memory of 12 GB."),
         ("The L4 has 76 SMs in the full GPU implementation.", "The L4 has 76 SMs."),
+        (TABLE.format("L2 | Of", "4 MB | per SM"), TABLE.format("L2 | Of", "4 MB | all")),
         (TABLE.format("Memory", "<160 GB"), TABLE.format("Memory", "160 GB")),
         (TABLE.format("Memory", "40 (160) GB"), TABLE.format("Memory", "160 GB")),
         (TABLE.format("Cores for SM", "64"), TABLE.format("SM count", "64")),
@@ -70,6 +72,11 @@ SPEED = "With an RTX {} and llama.cpp {} reaches {} tok/s in a single stream."
         ("# RTX 3090\n\nBoost clock: 1,860 MHz (OC mode)\n", "# RTX 3090\n\nBoost clock: 1,860 MHz\n"),
         ("The RTX 3090 in slot 2 runs PCIe 5.0 x8.", "The RTX 3090 runs PCIe 5.0 x8."),
         (TABLE.format("Bandwidth", "> 1.2 TB/s"), TABLE.format("Bandwidth", "1.2 TB/s")),
+        ("# RTX A2000 Laptop\n\nTDP: 32 W\n", "# RTX A2000 Laptop\n\nTDP: 31 W\n"),
+        ("# RTX A2000 Laptop\n\nTDP: 218 W\n", "# RTX A2000 Laptop\n\nTDP: 220 W\n"),
+        ("# RTX 3080 Laptop\n\nFP32: 13.3 TFLOPS\n", "# RTX 3080 Laptop\n\nFP32: 13.2 TFLOPS\n"),
+        ("# RTX A500 Laptop\n\nBandwidth: 79 GB/s\n", "# RTX A500 Laptop\n\nBandwidth: 78 GB/s\n"),
+        ("# RTX A500 Laptop\n\nBandwidth: 134 GB/s\n", "# RTX A500 Laptop\n\nBandwidth: 136 GB/s\n"),
         ("# GB200\n\nMemory: 192 GB\n", "# GB200\n\nMemory: 196 GB\n"),
         ("# M1 Max\n\nBandwidth: 400.0 GB/s\n", "# M1 Max\n\nBandwidth: 300.0 GB/s\n"),
         ("# Pro A40\n\nMemory: 6 GB\n", "# A40\n\nMemory: 6 GB\n"),
@@ -131,14 +138,21 @@ SPEED = "With an RTX {} and llama.cpp {} reaches {} tok/s in a single stream."
         (DATED.format("GV100"), DATED.format("Quadro GV100")),
         (DATED.format("Radeon RX 580 2048SP"), DATED.format("Radeon RX 580")),
         ("Intel's Arc Pro A40 is small. The A40 needs 50 W.", "NVIDIA's A40 is small. The A40 needs 50 W."),
+        ("The L20 48G is dear.", "The L40's L2 cache has 48 GB."),
         # Cores of another kind, a figure in thousands, what a program drew, what a TFLOPS costs.
         (CORES.format("Double precision"), CORES.format("Single precision")),
         ("The RTX PRO 5000 Blackwell has 14k CUDA cores.", "The RTX PRO 5000 Blackwell has 18k CUDA cores."),
+        (
+            "gpu,power_draw_max_w\nRTX 5060,111.5\nRTX 5060,133.9\nRTX 5060,98.1\n",
+            "gpu,tdp_w\nRTX 5060,180\nRTX 5070,250\nRTX 5080,360\n",
+        ),
         (PRICED.format("$/TF8 (4090s lack FP4)", "4.84"), PRICED.format("FP4 TFLOPS", "1321")),
         # Two GPUs in one module; a mixture of experts, of whose weights few are read.
         (MODULE.format("384 GB"), MODULE.format("288 GB")),
         (SPEED.format("3090", "Qwen 3 30B in F16", 60), SPEED.format("3090", "Qwen 3 32B in F16", 60)),
         (SPEED.format("5090", "GPT OSS 120B in F16", 31), SPEED.format("3090", "Llama 70B in Q4", 60)),
+        # Several fields that are wrong near each other are of the product that the list is about.
+        (LISTED.format("2,520", "420 TFLOPS", "450 W"), LISTED.format("2,520", "989 TFLOPS", "700 W")),
         # A rate beside measured ones, a figure that the text itself doubts.
         (f"An MI300X sustains 708 TFLOPS at 1,207 MHz. {RATED}", RATED),
         (STATED.format("148 (unverified: 208)"), STATED.format("208")),
@@ -148,11 +162,17 @@ SPEED = "With an RTX {} and llama.cpp {} reaches {} tok/s in a single stream."
         # A figure beside the right one, what is at least, what cards have together.
         (TABLE.format("TDP", "400 W (500 W peak)"), TABLE.format("TDP", "500 W")),
         (BESIDE.format("T4 | 16 GB | 200+ GB/s"), BESIDE.format("T4 | 16 GB | 200 GB/s")),
+        (BESIDE.format("T4 + L4 | 40 GB | 320 GB/s"), BESIDE.format("T4 and L4 | 12 GB | 320 GB/s")),
         # What bits that find errors leave; of another memory size than the catalog has.
         (BESIDE.format("T4 | 15 GB | 320 GB/s"), BESIDE.format("T4 | 14 GB | 320 GB/s")),
+        (BESIDE.format("H20 | 141 GB | 4.8 TB/s"), BESIDE.format("H20 | 96 GB | 4.8 TB/s")),
         # Of the machine: its memory, its processor, the link to it; of a model; of a maker's faster card.
         (SHEET_OF.format("RTX 3090", "350 W", "24 GB", "RAM: DDR4"),
          SHEET_OF.format("RTX 3090", "350 W", "24 GB", "Memory type: HBM2")),
+        (SHEET_OF.format("RTX 3090", "350 W", "24 GB", "Runs Llama with 4 bits"),
+         SHEET_OF.format("RTX 3090", "350 W", "24 GB", "Memory bus: 36 bits")),
+        (SHEET_OF.format("H100 SXM", "700 W", "80 GB", "Boost clock: 3.60 GHz"),
+         SHEET_OF.format("H100 SXM", "700 W", "80 GB", "Boost clock: 2.60 GHz")),
         (SHEET_OF.format("GB200", "1200 W", "186 GB", "NVLink-C2C: 900 GB/s"),
          SHEET_OF.format("B200", "1000 W", "180 GB", "NVLink: 900 GB/s")),
         (SHEET_OF.format("RX 9060 XT", "160 W", "16 GB", "Boost clock: 3.32 GHz"),
@@ -208,13 +228,15 @@ CORES, RATE, OTHER = "The L4 has 7,424 CUDA cores.", "The L4 moves 300 GB/s.", "
 @pytest.mark.parametrize(
     ("before", "behind", "said", "verdict"),
     [
-        # What a long text of other matters says in passing: nothing else in it is right.
-        ("", "", "The L4 draws 95 W of power.", "cannot tell"),
-        ("", "The L4 has 24 GB of memory.", "The L4 draws 95 W of power.", "contradicts"),
-        (CORES, "", "The L4 draws 95 W of power.", "contradicts"),
+        # What a text of other matters says in passing: too little around it is right, or too far away.
+        (CORES, "", "The L4 draws 95 W of power.", "cannot tell"),
+        (CORES, CORES, "The L4 draws 95 W of power.", "cannot tell"),
+        (CORES, "The L4 has 24 GB of memory.", "The L4 draws 95 W of power.", "cannot tell"),
         (CORES, "", f"The L4 draws 95 W of power.\n\n{SIZES}", "contradicts"),
         (CORES, RATE, "The L4 draws 95 W of power.", "contradicts"),
         (CORES, OTHER, "The L4 draws 95 W of power.", "contradicts"),
+        (f"{CORES}\n", f"\n{RATE}", "The L4 draws 95 W of power.", "cannot tell"),
+        ("", "", "The L4 draws 27 W of power.", "contradicts"),
     ],
 )
 def test_errors_in_passing(before: str, behind: str, said: str, verdict: str) -> None:
@@ -222,6 +244,12 @@ def test_errors_in_passing(before: str, behind: str, said: str, verdict: str) ->
     text = f"{'Words.' + 20 * chr(10)}{before}{gap}{said}{gap}{behind}"
     found = audit.audit_text(text, "a.txt").findings
     assert [f.verdict for f in found if "W" in f.stated and "L4" in f.gpu] == [verdict]
+
+
+def test_a_short_text_needs_no_company() -> None:
+    text = "{}The L4 draws 95 W of power.{}The A10 is fine.\n\nThe A10 has 24 GB of memory."
+    near, far = (text.format("\n" * 11, "\n" * lines) for lines in (10, 11))
+    assert [audit.audit_text(t, "a.txt").count("contradicts") for t in (near, far)] == [1, 0]
 
 
 def test_a_doubt_is_explained() -> None:
@@ -232,6 +260,18 @@ def test_a_doubt_is_explained() -> None:
     used += [(prose.FACTS, [f for one in prose.DOUBTS for k in ("when", "unless") for f in one.get(k, ())])]
     used += [(CUES, [cue for one in prose.DOUBTS for cue in one.get("cues", ())])]
     assert all(set(names) <= set(known) for known, names in used)
+
+
+@pytest.mark.parametrize(
+    ("fields", "apart", "wrong"),
+    # So few fields make no sheet, whose values are right or wrong whatever stands around them; nor do values
+    # so far from each other.
+    [(3, 0, 0), (4, 0, 3), (4, 36, 3), (4, 37, 0)],
+)
+def test_a_sheet_of_one_gpu(fields: int, apart: int, wrong: int) -> None:
+    stated = ["Architecture: Ada", "VRAM: 20 GB", "Bandwidth: 1100 GB/s", "Memory bus: 512 bit"][-fields:]
+    text = f"# RTX 4090{24 * chr(10)}{stated[0]}{apart * chr(10)}\n" + "\n".join(stated[1:])
+    assert audit.audit_text(f"{text}{24 * chr(10)}The end.", "a.txt").count("contradicts") == wrong
 
 
 LINE = "|---|---|---|\n"
@@ -265,3 +305,12 @@ def test_prices_with_many_digits_and_marks_of_none(gpu: str, price: str, verdict
     text = f"[{row('H100 80GB', 2.1)}{row('H100 80GB', 2.4)}{row(gpu, price)}]"
     found = audit.audit_text(text, "a.json", today=date(2026, 11, 26)).findings
     assert [f.verdict for f in found if f.stated == price] == [verdict]
+
+
+def test_what_is_stated_rightly_elsewhere_is_of_another_product() -> None:
+    """Where no GPU of the text has it, it is wrong all the same."""
+    one = "The RTX 4090 has 24 GB of memory.\n\nIts bus has 384 bits.\n\nIt has 32 GB of memory.\n"
+    two = one + "\nThe RTX 5080 has 16 GB of memory and a bus of 256 bits.\n"
+    three = one + "\nThe RTX 5090 has 32 GB of memory and a bus of 512 bits.\n"
+    found = [audit.audit_text(text, "a.md").findings for text in (one, two, three)]
+    assert [sum(f.verdict == "contradicts" for f in each) for each in found] == [1, 1, 0]

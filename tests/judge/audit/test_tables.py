@@ -278,8 +278,10 @@ def test_bits_for_bytes_are_an_error_of_the_unit() -> None:
     assert kinds == [[None], ["unit"]]
 
 
-def test_a_clock_between_base_and_boost_accuses_nobody() -> None:
-    found = audit.audit_text("| GPU | Boost clock |\n|---|---|\n| RX 6700 XT | 2424 MHz |").findings
+@pytest.mark.parametrize("text", ["H100 NVL | 7.8 TB/s", "RX 6700 XT | 2424 MHz"])
+def test_sums_of_a_pair_and_clocks_between_the_two_accuse_nobody(text: str) -> None:
+    field = "Bandwidth" if "TB" in text else "Boost clock"
+    found = audit.audit_text(f"| GPU | {field} |\n|---|---|\n| {text} |").findings
     assert [f.verdict for f in found] == ["cannot tell"]
 
 
@@ -776,6 +778,8 @@ def test_columns_without_plain_labels(text: str, name: str, wrong: list[str]) ->
         # A link by its word alone, with a footnote.
         ("| GPU | Link\u00b2 | TDP |\n|---|---|---|\n| A100 SXM | 600 GB/s | 400 W |\n"
          "| H100 SXM | 450 GB/s | 700 W |\n\n\u00b2 Both directions together.", ["450 GB/s"]),
+        ("| GPU | Link | TDP |\n|---|---|---|\n| L40S | 64 GB/s | 350 W |\n"
+         "| H100 SXM | 128 GB/s | 700 W |", []),
     ],
 )  # fmt: skip
 def test_captions_and_labels_of_one_word(text: str, wrong: list[str]) -> None:
@@ -788,6 +792,39 @@ def test_generations_of_cores_below_their_label_or_behind_their_count(claimed: R
     found = claimed(f"# RTX A5000\n\n| | RTX A5000 |\n|---|---|\n{rows}")
     assert ("RTX A5000", "rt_core_generation", "2") in found
     assert ("RTX A5000", "tensor_core_generation", "3rd Gen") in found
+
+
+ONE_EACH = (
+    "| GPU | Memory | Bandwidth |\n|---|---|---|\n| H100 SXM | 80 GB | 3.35 TB/s |\n"
+    "| A100 SXM 80GB | 80 GB | 2.04 TB/s |\n\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("| GPU | Memory | Bandwidth | FP16 |\n|---|---|---|---|\n"
+         "| H200 | 1,128 GB | 38.4 TB/s | 7.9 PFLOPS |\n", 3),
+        ("| | H200 |\n|---|---|\n| Memory | 1128 GB |\n| Bandwidth | 38.4 TB/s |\n| FP8 | 32 PFLOPS |\n", 3),
+        ("| Feature | H100 SXM | H200 |\n|---|---|---|\n| Power | 700 W | 700 W |\n"
+         "| FP8 | 32 PFLOPS | 32 PFLOPS |\n", 2),
+        ("| GPU | FP16 | FP8 |\n|---|---|---|\n| B200 | 36 PFLOPS | 72 PFLOPS |\n", 2),
+        # Who says that there are several means several.
+        ("| GPU | Memory (8 GPUs) | FP8 (8 GPUs) |\n|---|---|---|\n| H200 | 1,128 GB | 32 PFLOPS |\n", 0),
+        ("## HGX\n\n| GPU | Memory | FP8 |\n|---|---|---|\n| H200 | 1,128 GB | 32 PFLOPS |\n", 0),
+        ("## HGX\n\n| GPU | Bandwidth | FP8 |\n|---|---|---|\n| H200 | 38.4 TB/s | 32 PFLOPS |\n", 0),
+        ("| System | GPU | Memory | FP8 |\n|---|---|---|---|\n"
+         "| DGX H200 | H200 | 1,128 GB | 32 PFLOPS |\n", 0),
+        ("| GPU | Memory | FP8 |\n|---|---|---|\n| 8x H200 | 1,128 GB | 32 PFLOPS |\n", 0),
+        ("A server with eight GPUs:\n\n| GPU | Memory | FP8 |\n|---|---|---|\n"
+         "| H200 | 1,128 GB | 32 PFLOPS |\n", 0),
+        # One figure alone may be anything.
+        ("| GPU | Memory | FP8 |\n|---|---|---|\n| H200 | 141 GB | 32 PFLOPS |\n", 0),
+    ],
+)  # fmt: skip
+def test_what_a_system_has_under_the_name_of_one(text: str, wrong: int) -> None:
+    found = audit.audit_text(ONE_EACH + text, "a.md").findings
+    assert sum(f.kind == "per system" for f in found) == sum(f.kind is not None for f in found) == wrong
 
 
 def test_the_narrower_of_two_names_in_a_row() -> None:
@@ -873,7 +910,7 @@ WIDE = "The RX 6800 at last\n\n            RX 6800    {other}\n{rows}"
 ROWS = (("Memory", "16", "8"), ("GB/s", "512", "300"), ("Watts", "250", "333"), ("Bus, bits", "256", "192"))
 
 
-@pytest.mark.parametrize("other", ["HD 6870", "GTS 450", "Zorb 9900", "MTT S80"])
+@pytest.mark.parametrize("other", ["HD 6870", "GTS 450", "Zorb 9900", "MTT S80", "The old one"])
 def test_no_cell_of_an_unknown_column_falls_to_its_neighbour(other: str) -> None:
     rows = "\n".join(f"{label:<12}{one:<11}{two}" for label, one, two in ROWS)
     found = audit.audit_text(WIDE.format(other=other, rows=rows), "a.txt").findings

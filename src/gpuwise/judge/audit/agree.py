@@ -172,6 +172,14 @@ def product(gpu_id: str) -> str:
     return _VARIANT.sub("", gpu_id)
 
 
+def is_slip(stated: float, known: float) -> bool:
+    """Whether a count has the digits of the known one, but for one that is doubled, added or left out."""
+    short, long = sorted((f"{stated:.0f}", f"{known:.0f}"), key=len)
+    return len(short) > 3 and len(long) == len(short) + 1 and any(
+        long[:n] + long[n + 1 :] == short for n in range(len(long))
+    )  # fmt: skip
+
+
 @lru_cache(maxsize=65536)
 def digits_of(value: float, most: int) -> str:
     """The first digits of a number."""

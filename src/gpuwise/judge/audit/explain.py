@@ -1,20 +1,19 @@
-"""Explain wrong figures by one list of kinds, the surest first.
+"""Explain wrong figures: a known way in which just this one comes about, or another product that has it.
 
-Of a claim alone (`mechanism`, a witness of its own): what the hardware lacks, twice or half the rate, a unit,
-digits in another order, the other clock, another variant, the whole die, another format. Then by the text
-around it (`Around`): a GPU beside it that has the figure, the right value on another line.
+`mechanism` sees a claim alone: digits swapped, the sparse rate, a unit, the whole die, another variant.
+`Around` sees the text, too: whose figures stand beside it, where the right value stands. Each is a witness.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import agree, evidence
-from gpuwise.judge.audit.agree import agrees, evidence_of, gpus_with, is_near, numbers_of, same, states
+from gpuwise.judge.audit.agree import agrees, equal, evidence_of, gpus_with, is_near, numbers_of, same, states
 from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.words import ABILITIES, OF_BUS
 from gpuwise.model.judgement import Claim, Kind, Number
@@ -22,15 +21,22 @@ from gpuwise.model.judgement import Claim, Kind, Number
 # What a chip has more of than its products.
 OF_DIE = frozenset({"cuda_cores", "tensor_cores", "rt_cores", "sm_count", "tmus", "rops", "memory_bus_bits",
                      "l2_bytes"})  # fmt: skip
+# From so many digits on, the same digits in another order are a transposition, not a coincidence.
+TELLING = 3
+TAKEN_FOR_OTHER = ("sparse as dense", "dense as sparse", "base as boost")
+UNTELLING = frozenset({"wrong value", "internal contradiction"})
 NEIGHBOUR: Kind = "neighbour's row copied"
-# Kinds that a figure has by chance, too: where a row was copied it is of that.
-UNSURE = ("other variant", "wrong precision")
 # Fields that say little about which variant a row speaks of.
 OF_NAME = frozenset({"launch", "architecture", "chip", "memory_type"})
 SHARED = OF_NAME | {"process_nm", "slots", "pcie_generation", "transistors"}
 # A figure of more products than that points to none of them: 16 GB, 250 W, GDDR6.
 FEW = 12
+# Fields of one GPU and no other that make a text its sheet.
+SHEET = 4
+# Claims about one field of one GPU among which the right value is looked for.
+LOOKED = 500
 _PREFIXES = (1e3, 1e-3, 1024, 1 / 1024)
+_BINARY = (1.024, 1.024**2, 1.024**3)
 # Units of the catalog's fields in which texts print them: their digits are compared.
 _PRINTED = {
     "memory_bytes": 2**30, "memory_bytes_per_s": 1e9, "link_bytes_per_s": 1e9, "boost_hz": 1e6,
@@ -47,62 +53,155 @@ class Around:
     """The claims of a text by place and by GPU, so that a long text is judged in linear time."""
 
     def __init__(self, claims: Sequence[Claim], wrong: Sequence[Claim]) -> None:
-        # The GPUs of each table; elsewhere each time that the text turns to another GPU is a place.
-        self.near: dict[int, set[str]] = defaultdict(set)
+        # Of each table the GPUs in it, each with the rows that speak of it; elsewhere each time that the text
+        # turns to another GPU is a place.
+        self.near: dict[int, dict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
         self.turn: dict[Claim, int] = {}
         # By GPU and field the first claims of two right values.
         self.right: dict[tuple[str, str], dict[object, Claim]] = defaultdict(dict)
-        self.wrong: dict[object, list[Claim]] = defaultdict(list)
-        for claim in wrong:
-            self.wrong[claim.block, claim.gpu_ids].append(claim)
+        self.wrong: dict[tuple[int, tuple[str, ...]], list[Claim]] = defaultdict(list)
+        # What was found: it is asked for as a witness, and again for the answer.
+        self.mechanism = cache(mechanism)
+        self.explained: dict[Claim, Explained] = {}
+        self.gpus = tuple(dict.fromkeys(gpu_id for claim in claims for gpu_id in claim.gpu_ids))
+        # Of each block the GPUs in it, and the fields that are right of one.
+        self.owners: dict[int, set[tuple[str, ...]]] = defaultdict(set)
+        self.agreed: dict[tuple[int, tuple[str, ...]], dict[str, Claim]] = defaultdict(dict)
         turn, turned = 0, tuple[str, ...]()
         for claim in claims:
             turn, turned = turn + (claim.gpu_ids != turned), claim.gpu_ids
-            self.turn[claim] = place = -(claim.block // GRID) or turn
-            if len(claim.gpu_ids) == 1 or not claim.several:
-                self.near[place].update(claim.gpu_ids)
-            for right in (self.right[i, claim.field] for i in claim.gpu_ids if not claim.several):
-                if len(right) < 2 and claim.values not in right and agrees(claim):
+            self.turn[claim] = -(claim.block // GRID) or turn
+            self.owners[claim.block].add(claim.gpu_ids)
+            if claim.sure and agrees(claim):
+                self.agreed[claim.block, claim.gpu_ids][claim.field] = claim
+            for gpu_id in claim.gpu_ids:
+                if len(claim.gpu_ids) == 1 or not claim.several:
+                    self.near[self.turn[claim]][gpu_id].add(claim.block)
+                right = self.right[gpu_id, claim.field]
+                if len(right) < 2 and claim.values not in right and not claim.several and (
+                    any(states(claim, k.value) for k in evidence_of(claim, fitting=False))
+                ):  # fmt: skip
                     right[claim.values] = claim
+        for claim in wrong:
+            self.wrong[claim.block, claim.gpu_ids].append(claim)
 
     def explain(self, claim: Claim) -> Explained:
-        """(kind, sentence) for a claim that no evidence supports."""
-        found, copied = mechanism(claim), self.is_copied(claim)
-        if found is not None and not (copied and found[0] in UNSURE):
-            return found
-        having = gpus_with(claim.field, agree.wrong_values(claim) or claim.values)
-        beside = [i for i in self.beside(claim) if i in having]
-        # Figures that many products have point to none.
-        if beside and (copied or len({*map(agree.product, having)}) <= FEW):
-            return NEIGHBOUR, f"this is the figure of {catalog.get(beside[0]).name}, which stands beside it"
-        if self.contradicts(claim):
-            other = self.right_of(claim)
-            return "internal contradiction", f"line {other.line} says {other.stated}"
-        return "wrong value", ""
+        """(kind, sentence) for a claim that no evidence supports; the most telling explanation first."""
+        if claim not in self.explained:
+            found = self.mechanism(claim)
+            if found is None or found[0] == "other variant":
+                found = self.of_neighbour(claim, 2) or found
+            if found is None and claim.block >= GRID and claim.field not in SHARED:
+                found = self.of_neighbour(claim, 1)
+            if found is None and (other := self.elsewhere(claim)) is not None:
+                found = "internal contradiction", f"line {other.line} says {other.stated}"
+            rates = (p.flop_per_s for i in claim.gpu_ids for p in catalog.get(i).peaks if p.unit == "matrix")
+            mixed = claim.field.startswith("peak:") and any(states(claim, rate) for rate in rates)
+            self.explained[claim] = found or (
+                ("wrong precision", "this is its rate in another format") if mixed else ("wrong value", "")
+            )
+        return self.explained[claim]
 
-    def is_copied(self, claim: Claim) -> bool:
-        """Whether two fields of its row or sentence have figures of one GPU beside it: one may by chance."""
-        mine = self.wrong[claim.block, claim.gpu_ids]
-        having = gpus_with(claim.field, claim.values).intersection(self.beside(claim))
-        return any(len({c.field for c in mine if i in gpus_with(c.field, c.values)}) > 1 for i in having)
+    def name(self, claim: Claim) -> Explained:
+        """The explanation. Where the figure is that of another product, it names the first of: a variant in
+        the text or of the same name, another GPU of the text, any variant."""
+        kind, why = self.explain(claim)
+        if kind not in (*UNTELLING, "other variant"):
+            return kind, why
+        if kind == "internal contradiction" and not self.contradicts(claim):
+            kind, why = "wrong value", ""
+        wrong = agree.wrong_values(claim) or claim.values
+        having = gpus_with(claim.field, wrong) - {*claim.gpu_ids}
+        siblings = [other for i in claim.gpu_ids for other in agree.family(i) if other in having]
+        # Figures that many products have point to GPUs beside them; names to any.
+        common = len({*map(agree.product, having)}) > FEW
+        near = {*self.beside(claim)} if common and claim.field not in OF_NAME else having
+        beside = [i for i in self.gpus if i in near & having and i not in siblings]
+        own = {*map(agree.product, claim.gpu_ids)}
+        close = [i for i in siblings if agree.product(i) in own and catalog.get(i).text("form") != "laptop"]
+        beside *= kind != "internal contradiction"
+        found: tuple[tuple[Kind, Sequence[str]], ...] = (
+            ("other variant", [i for i in siblings if i in {*self.gpus, *close}]),
+            (NEIGHBOUR, beside), ("other variant", siblings),
+        )  # fmt: skip
+        kind, others = next(((one, others) for one, others in found if others), (kind, ()))
+        return kind, "; ".join([f"the figure of {catalog.get(i).name}" for i in others[:1]] or [why])
 
-    def beside(self, claim: Claim) -> list[str]:
+    def beside(self, claim: Claim) -> Iterator[str]:
         """The other products in the same table, or of which the text speaks just before and after."""
         place = self.turn[claim]
-        places = (place,) if place < 0 else (place - 1, place, place + 1)
         own = {sibling for gpu_id in claim.gpu_ids for sibling in (gpu_id, *agree.family(gpu_id))}
-        return [i for at in places for i in sorted(self.near.get(at, set()) - own)]
+        for at in (place,) if place < 0 else (place - 1, place, place + 1):
+            for gpu_id, blocks in self.near.get(at, {}).items():
+                if gpu_id not in own and (place >= 0 or blocks != {claim.block}):
+                    yield gpu_id
+
+    def of_neighbour(self, claim: Claim, least: int) -> Explained | None:
+        """The figures of a GPU beside it in the text: at least so many wrong ones are its."""
+        mine = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
+        for other in (i for i in self.beside(claim) if i in gpus_with(claim.field, claim.values)):
+            if len({c.field for c in mine if other in gpus_with(c.field, c.values)}) >= least:
+                return NEIGHBOUR, f"this is the figure of {catalog.get(other).name}, which stands beside it"
+        return None
+
+    def is_of_other(self, claim: Claim) -> bool:
+        """Whether what its row or section says of its GPU is right of one other product, and no more of it
+        alone: one whose name was not read ("4080 S"), or one that the text names and then calls "it"."""
+        if self.explain(claim)[0] in (*TAKEN_FOR_OTHER, "digit swap", "capability"):
+            return False
+        twins = (twin for gpu_id in claim.gpu_ids for twin in agree.twins_of(gpu_id))
+        own = {*map(agree.product, (*claim.gpu_ids, *twins))}
+        every = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
+        # A sparse rate of its own says nothing of another one that has the same.
+        wrong = [c for c in every if gpus_with(c.field, c.values).isdisjoint(c.gpu_ids)]
+        right = self.agreed[claim.block, claim.gpu_ids].values()
+        siblings = (other for gpu_id in claim.gpu_ids for other in agree.family(gpu_id))
+        for other in dict.fromkeys((*self.gpus, *siblings)):
+            if agree.product(other) in own or other not in gpus_with(claim.field, claim.values):
+                continue
+            named = other in self.gpus
+            # A sentence goes on about the other one.
+            theirs, alone = (
+                {c.field for c in claims if (other in gpus_with(c.field, c.values)) == of_it
+                 and (not named or claim.block >= GRID or c.line == claim.line)}
+                for claims, of_it in ((wrong, True), (right, False))
+            )  # fmt: skip
+            if len(theirs) > max(1, len(alone)) and not (named and alone):
+                return True
+        return False
+
+    def is_of_any(self, claim: Claim) -> bool:
+        """Whether some GPU that the text names may have this figure: has it, or is set or sold so."""
+        varied = claim.field in ("power_w", "launch_price_usd")
+        return varied or not gpus_with(claim.field, claim.values).isdisjoint(self.gpus)
+
+    def is_of_sheet(self, claim: Claim) -> bool:
+        """Whether the claim, or the right value elsewhere, is of a list or row about this GPU alone."""
+        other = self.elsewhere(claim)
+        return any(
+            len(self.owners[one.block]) == 1 and len(self.agreed[one.block, one.gpu_ids]) >= SHEET
+            for one in (claim, other) if one is not None
+        )  # fmt: skip
 
     def contradicts(self, claim: Claim) -> bool:
         """Whether another line states the right value of just this GPU, of a rate in just this form."""
-        other = self.right_of(claim)
+        other = self.elsewhere(claim)
         forms = {known.form for known in evidence_of(claim)} if claim.field.startswith("peak:") else ()
-        return other is not claim and {*claim.gpu_ids} <= {*other.gpu_ids} and len(forms) < 2
+        return other is not None and agrees(other) and {*claim.gpu_ids} <= {*other.gpu_ids} and len(forms) < 2
 
-    def right_of(self, claim: Claim) -> Claim:
-        """The claim that states the right value elsewhere; this one where there is none."""
-        others = (c for i in claim.gpu_ids for c in self.right.get((i, claim.field), {}).values())
-        return next((c for c in others if c.values != claim.values), claim)
+    def is_given_to_other(self, claim: Claim) -> bool:
+        """Whether the text states the right value of this GPU, and none of the one that has this figure."""
+        having = gpus_with(claim.field, claim.values)
+        return self.elsewhere(claim) is not None and not any(self.right.get((i, claim.field)) for i in having)
+
+    def elsewhere(self, claim: Claim) -> Claim | None:
+        """Where the same text states the right value."""
+        others = (c for gpu_id in claim.gpu_ids for c in self.right.get((gpu_id, claim.field), {}).values())
+        # Of the rates of a format the text may state several: the one in whose place this one stands.
+        best = next((k.value for k in evidence_of(claim)), "") if claim.field.startswith("peak:") else None
+        return next(
+            (c for c in others if c.values != claim.values and (best is None or states(c, best))), None
+        )
 
 
 def may_be_of_die(claim: Claim) -> bool:
@@ -117,65 +216,77 @@ def is_of_no_bus(claim: Claim) -> bool:
     return claim.field == "memory_bus_bits" and any(v % OF_BUS for v in numbers_of(claim.values))
 
 
-@lru_cache(maxsize=4096)
 def mechanism(claim: Claim) -> Explained | None:
     """A known way in which just this wrong figure comes about: a witness of its own."""
     field, peak = claim.field, claim.field.startswith("peak:")
     # Of "362 / 274" only what is wrong needs an explanation.
     claim = replace(claim, values=agree.wrong_values(claim) or claim.values)
     stated = [value for value in claim.values if isinstance(value, Number)]
+    numbers = numbers_of(stated)
     every = [known for gpu_id in claim.gpu_ids for known in evidence.of(gpu_id, field)]
-    known = [(k.value, k.form) for k in every if isinstance(k.value, float) and k.value]
-
-    def is_near_any(factor: float, values: Iterable[float]) -> bool:
-        shrunk = [replace(v, value=v.value / factor) for v in stated]
-        return any(is_near(claim, one, value) for one in shrunk for value in values)
-
+    known = [(k.value, k.form) for k in every if isinstance(k.value, float)]
+    pairs = [(mine, value) for value, _ in known for mine in numbers]
     if agree.is_of_missing_format(claim):
         lacks = f"does not compute {field.removeprefix('peak:')}" if peak else "has no NVLink"
         return "capability", f"its hardware {lacks}"
     if field in ABILITIES:
         return "capability", f"its hardware {'has it' if 'no' in claim.values else 'does not have it'}"
-    if peak and is_near_any(1, (v for v, form in known if form == ("dense" if claim.sparse else "sparse"))):
+    values = [value for value, _ in known] + numbers_of(v for k in every for v in k.alternatives)
+    swaps = list(_swaps(numbers, values, 1e12 if peak else _PRINTED.get(field, 1.0)))
+    if swapped := next((theirs for ours, theirs in swaps if len(ours) >= TELLING), ""):
+        return "digit swap", f"the digits of {swapped} in another order"
+    others = [value for value, form in known if form == ("dense" if claim.sparse else "sparse")]
+    if peak and any(
+        states(claim, other) or all(is_near(claim, one, other) for one in stated) for other in others
+    ):
         if claim.sparse:
             return "dense as sparse", "this is the peak without sparsity"
         return "sparse as dense", "reached only with 2:4 sparsity, which the text does not say"
-    if field == "link_bytes_per_s" and is_near_any(0.5, (value for value, _ in known)):
+    if field == "link_bytes_per_s" and any(equal(2 * mine, value) for mine, value in pairs):
         return "unit", "this is the rate of one direction; both together are twice that"
     if peak or field in _IN_BYTES or field.endswith(("_hz", "_flop_per_s")):
         # Bits for bytes, of rates alone: 8 times a memory size is another product's.
-        for factor in (*((8, 1 / 8) if field.endswith("bytes_per_s") else ()), *_PREFIXES):
-            if is_near_any(factor, (value for value, _ in known)):
+        factors = (*((8, 1 / 8) if field.endswith("bytes_per_s") else ()), *_PREFIXES)
+        for v, factor in ((replace(v, value=v.value / f), f) for v in stated for f in factors):
+            if any(is_near(claim, v, k) for k, _ in known if k):
                 times = f"{factor:,g} times" if factor >= 1 else f"1/{1 / factor:,g} of"
                 return "unit", f"right digits, {times} the value: a unit or prefix is mistaken"
-    values = [value for value, _ in known] + numbers_of(v for k in every for v in k.alternatives)
-    if swapped := _swapped(numbers_of(stated), values, 1e12 if peak else _PRINTED.get(field, 1.0)):
+    if swapped := next((theirs for _, theirs in swaps), ""):
         return "digit swap", f"the digits of {swapped} in another order"
+    # Rates are counted in GB/s: 1.024 times 800 is computed from clocks.
+    steps = _BINARY[2 * field.endswith("_bytes_per_s") :]
+    if field.endswith(("_bytes", "_bytes_per_s")) and any(equal(m, v * f) for m, v in pairs for f in steps):
+        return "unit", "right but for the step from decimal to binary prefixes"
     if other := {"boost_hz": "base_hz", "base_hz": "boost_hz"}.get(field):
         clocks = [k.value for gpu_id in claim.gpu_ids for k in evidence.of(gpu_id, other)]
         if any(same(claim, mine, value) for value in clocks for mine in claim.values):
             return "base as boost", f"this is the {other[:-3]} clock"
+    siblings = dict.fromkeys(
+        other for i in claim.gpu_ids for other in (*agree.family(i), *(agree.twins_of(i) if peak else ()))
+    )
     own = {*map(agree.product, claim.gpu_ids)}
-    siblings = dict.fromkeys(o for i in claim.gpu_ids for o in agree.family(i) if o not in claim.gpu_ids)
-    for other in sorted(siblings, key=lambda other: agree.product(other) not in own):
-        theirs = evidence.of(other, field)
-        if any(agree.fits_form(claim, k.form) and states(claim, k.value) for k in theirs):
-            return "other variant", f"true of {catalog.get(other).name}"
     for gpu_id in claim.gpu_ids:
         die = catalog.chips().get(catalog.get(gpu_id).text("chip") or "")
-        if die is not None and (count := die.whole(field)) and states(claim, float(count)):
+        count = die.whole(field) if die is not None else None
+        # What a variant of just this name has is that one's: the desktop's card has all of the laptop's chip.
+        named = (k.value for i in siblings if agree.product(i) in own for k in evidence.of(i, field))
+        if die is not None and count and states(claim, float(count)) and count not in named:
             return "full die for product", f"the whole {die.chip} die has that many; the product uses fewer"
-    rates = (p.flop_per_s for i in claim.gpu_ids for p in catalog.get(i).peaks if p.unit == "matrix")
-    if peak and any(states(claim, rate) for rate in rates):
-        return "wrong precision", "this is its rate in another format"
+    for other in sorted(siblings, key=lambda other: agree.product(other) not in own):
+        laptop = field in SHARED and catalog.get(other).text("form") == "laptop"
+        peaks = evidence.of(other, field) if peak and not claim.sparse else ()
+        if any(k.form == "sparse" and states(claim, k.value) for k in peaks):
+            return "sparse as dense", f"reached by {catalog.get(other).name}, with 2:4 sparsity only"
+        known_of = () if laptop or other in claim.gpu_ids else evidence.of(other, field)
+        if any(agree.fits_form(claim, k.form) and states(claim, k.value) for k in known_of):
+            return "other variant", f"true of {catalog.get(other).name}"
     return None
 
 
-def _swapped(stated: Iterable[float], known: Sequence[float], scale: float) -> str:
-    """The digits of a known number that a stated one has in another order; empty where there is none."""
+def _swaps(stated: Iterable[float], known: Sequence[float], scale: float) -> Iterator[tuple[str, str]]:
+    """The digits of stated numbers beside those of known ones that are the same in another order."""
     for ours in {agree.digits_of(mine / scale, 6) for mine in stated}:
         # 763 for 736.3: as many digits as are printed.
         for theirs in {agree.digits_of(value / scale, n) for value in known for n in (6, max(1, len(ours)))}:
             if ours != theirs and len(ours) >= 2 and len(set(ours)) > 1 and sorted(ours) == sorted(theirs):
-                return theirs
-    return ""
+                yield ours, theirs

@@ -9,21 +9,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from math import inf
+from itertools import islice
+from math import inf, nan
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import agree, evidence, explain
 from gpuwise.judge.audit.agree import ROUNDED, agrees, evidence_of, gpus_with, numbers_of, same, states
-from gpuwise.judge.audit.cells import IN_SUM, POINTED, SUMMED, in_thousands
+from gpuwise.judge.audit.cells import FORMATS, IN_SUM, POINTED, SUMMED, WHOLE, in_thousands
 from gpuwise.judge.audit.evidence import alike
-from gpuwise.judge.audit.explain import SHARED, Around, Explained, mechanism
+from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism
 from gpuwise.judge.audit.grid import GRID
-from gpuwise.judge.audit.words import COUNTS, FIELDS, IN_BITS
+from gpuwise.judge.audit.words import COUNTS, FIELDS, IN_BITS, OF_BUS
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
 
 WITNESSES = 2
+# What board makers choose for themselves: a three-slot card may carry the chip of a two-slot one.
+BY_MAKER = frozenset({"slots"})
 # What several GPUs have no more of than one.
 OF_EACH = frozenset(
     {"memory_bus_bits", "boost_hz", "base_hz", "core_hz", "memory_transfers_per_s", "process_nm",
@@ -31,45 +34,81 @@ OF_EACH = frozenset(
 )  # fmt: skip
 # What variants of one name have alike, or near each other: one that no source dates is as old as the others.
 ALIKE = frozenset({"launch", "launch_price_usd"})
-# Board makers choose slots for themselves: a three-slot card may carry the chip of a two-slot one.
-NOT_JUDGED = frozenset({"price", "peak:", "slots"})
+OF_MEMORY = frozenset({"memory_bytes_per_s", "memory_bus_bits"})
+# What programs measure, rates of arithmetic apart.
+MEASURED = frozenset({"memory_bytes_per_s", "link_bytes_per_s", "power_w", "boost_hz", "base_hz", "core_hz"})
+NOT_JUDGED = frozenset({"price", "peak:"})
 # How far a round ratio ("twice") may be off.
 RATIO = 0.2
+# What NVIDIA's Dynamic Boost adds at most to the power that a laptop's maker sets.
+DYNAMIC_BOOST_W = 25
+# Of its rates a laptop's GPU has so much at the lowest power that makers set (RTX 3000: 4.7 of 6.4).
+SLOWED = 0.7
+# And its memory so much more (RTX 3000: 336 of 288 GB/s), and its clock at the highest power (RTX 3050 Ti:
+# 1695 of the 1035 MHz that databases print).
+FASTER, BOOSTED = 1.2, 1.65
 # A ratio that is off by less is nobody's error.
 APART = 0.15
 # The same of a percentage, which has so many digits.
 PERCENT, APART_PERCENT = 3, 0.09
-# Of its memory a GPU leaves a program so much; the same of rounded figures; and beside the bits that find
-# errors in GDDR memory: 15 GB of 16.
-USABLE, REPORTED, WITH_ECC = 0.9, 0.96, 15 / 16
+# So many times a memory's rate is that of a cache, or of several GPUs.
+CACHED = 8.0
+# GPUs of the systems that are sold, and how near a sum of theirs is, which sheets round.
+SYSTEMS, OF_SYSTEM = (8, 16, 36, 72), 0.015
+# Of its memory a GPU leaves a program so much.
+USABLE = 0.92
+# Of so many GPUs a field that stands alike on lines is right, and so many times as often as it is wrong.
+ROWS, MOST_RIGHT = 4, 3
+OF_CELLS = ("memory_bytes", "memory_type")
+# And the bits that find errors in GDDR memory leave so much: 15 GB of 16.
+WITH_ECC = 15 / 16
 # Bytes/s between the two chips of a superchip (NVLink-C2C).
 TO_PROCESSOR = 900e9
-# From how many times a GPU's memory on a size, of so many bytes or more, is that of the machine around it.
-MACHINE, HOST = 2.4, 150 * 2**30
-# GPUs of the machines that are usual.
-IN_MACHINE = (4, 8)
-# Makers of cards set clocks so many times the reference's.
-OVERCLOCKED = 1.07
+# Makers of consumers' cards set clocks so many times the reference's; beyond CPU times it is a processor's.
+OVERCLOCKED, CPU = 1.07, 1.45
+# Megabytes of which the memory of every GPU is a multiple.
+WHOLE_MB = 64
+# How far the size that a driver reports may be from the one that is sold; and from how many times a GPU's
+# memory on a size, of so many bytes or more, is that of the machine around it.
+REPORTED, MACHINE, HOST = 0.02, 2.4, 150 * 2**30
 # Relative difference beyond anything by which sources differ.
-FAR = 0.2
+FAR = 0.25
+# The same of buses and caches, which sources do not round.
+WIDE = 0.15
 # Nanometres up to which one process has names that are one apart.
 FINE = 5
 # Relative difference up to which a figure may be of another edition of the sheet, or was rounded twice.
 EDITIONS = 0.04
-SUPERCHIPS = ("gb200", "gb300", "gh200")
-OF_SUPERCHIP = frozenset({"memory_bytes", "memory_bytes_per_s"})
+# Prices in euros beside those in dollars; since when peaks are stated at the boost clock alone; how near one
+# at the base clock, which is computed and rounded, is.
+TAXED, AT_BOOST, AT_BASE = 1.45, "2018", 0.006
+OF_SUPERCHIP, OF_MAKER = frozenset({"memory_bytes", "memory_bytes_per_s"}), ("architecture", "chip")
+# The same of a figure that is another variant's: clocks of one chip differ by so much.
+VARIANTS = 0.045
 # A figure that is so many times the known one, or less, and of no known kind of error is of something else.
 OTHER = 10.0
-# So many claims of a column must be right sums, or right below an unsure heading, for the others to be wrong.
+# Fields in which products differ by more.
+OF_WIDTH = frozenset({"memory_bus_bits", "l2_bytes"})
+# How near once or twice the FP32 rate a 16-bit rate of the ordinary cores is, at whichever clock.
+VECTOR = 0.07
+ONCE = re.compile("GA10[2-9]|AD10|GB20")
+# Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text.
+MOSTLY = 4
+# Claims of a group that must agree, and as many as contradict, for a contradiction to be sure.
 LEAST = 2
-# Shops' prices are the ones at launch by chance, too: so many times as many must be right as are wrong.
-MOST_RIGHT = 3
 # Claims of one row that only one of several variants explains: the row speaks of that one.
 DISTINCT = 2
-# A text of so few lines before and behind a claim is about what it says.
-SHORT = 12
-# What makers of laptops set, each for itself.
-OF_LAPTOPS = ("power_w", "boost_hz", "base_hz", "core_hz", "texels_per_s", "pixels_per_s")
+# A text about something else mentions GPUs in passing. A claim is accused only where at least COMPANY other
+# claims within NEARBY lines are right; sizes of memory count in tables only, since they stand beside names of
+# GPUs in any text. It takes 2 false
+# accusations of 3 in whole documents, 1 true one of 300 in pages about GPUs.
+COMPANY, NEARBY = 2, 12
+# A text of so many lines is not the sheet of one GPU: it describes the machine around the card, too.
+SHEET_LINES = 40
+# What nothing but a card has, so that also a text about something else says it of one.
+OF_CARDS = frozenset({"memory_bytes_per_s", "memory_bus_bits", "memory_type", "tensor_cores", "rt_cores"})
+PLAIN = (*TAKEN_FOR_OTHER, "digit swap", "full die for product")  # No other meaning explains them
+_EURO = re.compile(r"\u20ac|\beur", re.IGNORECASE)
 _UNIT = re.compile(r"\d ?[A-Za-z]")
 # "500+ TFLOPS", "1000W+"
 _LEAST = re.compile(r"\w\+(?! ?\d)")
@@ -83,43 +122,183 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         # In a text with decimal commas a point parts thousands: "3.958 TFLOPS".
         claims = _with_points_for_thousands(claims)
     ratios = [_of_ratio(claim) for claim in claims if claim.than]
-    claims = _summed(_narrowed([claim for claim in claims if not claim.than]))
+    claims = _narrowed([claim for claim in claims if not claim.than])
+    systems = _of_systems(claims)
+    claims = _summed(claims)
     verdicts = [_verdict(claim) for claim in claims]
     judged = list(zip(claims, verdicts, strict=True))
     text = Around(claims, [claim for claim, verdict in judged if verdict == "contradicts"])
-    groups = Counter((claim.group, verdict) for claim, verdict in judged)
-    # A long text on something else mentions GPUs in passing: some other figure must be right.
-    last = max((claim.line for claim in claims), default=0)
-    company = {(claim.field, claim.gpu_ids) for claim, verdict in judged if verdict == "agrees"}
+    # Where more is wrong than right it is the reading that fails: columns that moved, another GPU meant. But
+    # values with their units in their cells cannot have moved unseen.
+    places: dict[object, Counter[str]] = defaultdict(Counter)
+    # A figure that a text repeats counts once.
+    once = {(c.block >= GRID and n, c.gpu_ids, c.field, c.stated): (c, v) for n, (c, v) in enumerate(judged)}
+    for claim, verdict in once.values():
+        places[claim.block // GRID, claim.field][verdict] += 1
+        if verdict == "contradicts" and (text.mechanism(claim) or ("",))[0] in TAKEN_FOR_OTHER:
+            # A rate of the other kind is read right: of just this GPU and format.
+            places[_failing(claim)]["agrees"] += 1
+            continue
+        near = claim.field != "power_w" and any(_is_within(claim, k, EDITIONS) for k in evidence_of(claim))
+        if verdict == "contradicts" and near:
+            # So near the right value the reading did not fail; but power near it may be what was drawn.
+            continue
+        united = verdict == "contradicts" and _UNIT.search(claim.stated)
+        for key in (_failing(claim), claim.group):
+            places[key].update((verdict, "united") if united else (verdict,))
     # A sentence that states the right value, too, speaks of two things: what is stated and what is reached.
-    said = {_said(c) for c, v in judged if c.sure and v == "agrees"}
-
-    def is_doubted(claim: Claim) -> bool:
-        own = mechanism(claim)
-        right, wrong = groups[claim.group, "agrees"], groups[claim.group, "contradicts"]
-        weak = right < (MOST_RIGHT * wrong if claim.group == "prices" else max(LEAST, wrong))
-        # But two sizes in cells of one row are of one GPU.
-        copied = claim.block >= GRID and text.explain(claim)[0] == explain.NEIGHBOUR
-        cells = claim.block >= GRID and (own is not None or claim.field in ("memory_bytes", "memory_type"))
-        return (
-            (_said(claim) in said and not cells)
-            or (not copied and _is_of_something_else(claim, own))
-            or (bool(claim.group) and weak)
-            or (
-                max(claim.line, last - claim.line) > SHORT
-                and own is None
-                and company <= {(claim.field, claim.gpu_ids)}
-            )
-        )
-
-    found = []
+    said = Counter(_said(c) for c in claims)
+    right = {_said(c) for c, v in judged if c.sure and v == "agrees"}
+    agreed: dict[int, set[tuple[str, tuple[str, ...], int]]] = defaultdict(set)
     for claim, verdict in judged:
-        if verdict == "contradicts" and is_doubted(claim):
-            found.append(replace(_finding(claim, "cannot tell", text), explanation="the reading is doubtful"))
-        elif verdict == "contradicts" and not _is_witnessed(claim, text):
-            found.append(_finding(claim, "differs", text))
-        else:
-            found.append(_finding(claim, verdict, text))
+        if verdict == "agrees" and (claim.field != "memory_bytes" or claim.block >= GRID):
+            for place in (claim.line, -(claim.block // GRID) or claim.line):
+                agreed[place].add((claim.field, claim.gpu_ids, claim.line))
+    last = max((claim.line for claim in claims), default=0)
+
+    # A field that stands alike on a line of each of several GPUs, as in a program's objects, is a column.
+    on_line: dict[int, set[tuple[tuple[str, ...], str]]] = defaultdict(set)
+    for claim in claims:
+        on_line[claim.line].add((claim.gpu_ids, claim.field))
+
+    def column_of(claim: Claim) -> object:
+        owners, fields = zip(*on_line[claim.line], strict=True)
+        return (claim.field, frozenset(fields)) if len({*owners}) == 1 else None
+
+    alike_on: dict[object, dict[str, set[tuple[str, ...]]]] = defaultdict(lambda: defaultdict(set))
+    for claim, verdict in judged:
+        alike_on[column_of(claim)][verdict].add(claim.gpu_ids)
+
+    def is_of_column(claim: Claim) -> bool:
+        column = column_of(claim)
+        right, wrong = (len(alike_on[column][verdict]) for verdict in ("agrees", "contradicts"))
+        return claim.block >= GRID or (column is not None and right >= max(ROWS, MOST_RIGHT * wrong))
+
+    def is_whole(claim: Claim) -> bool:
+        return claim.line <= NEARBY and last <= claim.line + NEARBY
+
+    def in_passing(claim: Claim) -> bool:
+        lines = (-(claim.block // GRID), *range(max(claim.line - NEARBY, 1), claim.line + NEARBY + 1))
+        # In a table a field that agrees in two rows counts twice: each shows that the columns are read right.
+        parts = 3 if claim.block >= GRID else 2
+        beside = {one[:parts] for n in lines for one in islice(agreed.get(n, ()), COMPANY + 1)}
+        few = len(beside - {(claim.field, claim.gpu_ids)}) < COMPANY  # one may be its own
+        rare = is_whole(claim) or claim.field in OF_CARDS or (claim.block < GRID and is_of_column(claim))
+        # "A: 1,000 cores, B: 2,000": what is right of B shows how A's is read.
+        rare |= any(f == claim.field and ids != claim.gpu_ids for f, ids, _ in agreed[claim.line])
+        return few and not (rare or text.explain(claim)[0] in PLAIN)
+
+    outside = {
+        (c.block, c.gpu_ids) for c, v in judged
+        if c.field == "memory_bytes" and c.block >= GRID and v == "cannot tell" and c.sure
+        and any(alike(n, size * 2**30, agree.FEW_CLOSE) for n in numbers_of(c.values) for i in c.gpu_ids
+                for size in catalog.sizes_outside(i))
+    }  # fmt: skip
+    # Of a sheet, whose every claim is of one GPU, no other one can be the owner.
+    sheet = _is_sheet(claims) and not _is_of_another(claim for claim, v in judged if v == "contradicts")
+    several = len({claim.gpu_ids for claim in claims}) > 1
+    mixed = _of_lost_columns(claims)
+    sizes = {(c.line, c.gpu_ids, c.stated, c.block >= GRID) for c in claims if c.field == "memory_bytes"}
+    doubted: list[int] = []
+    wrong_of: dict[object, set[tuple[float, ...]]] = defaultdict(set)
+    # Where of the fields that stand near each other more are wrong of a GPU than right, they are of another
+    # product: one named before that the catalog lacks, or one that a sentence goes on about.
+    strange: dict[tuple[str, int], set[tuple[str, Verdict]]] = defaultdict(set)
+    for claim, verdict in judged:
+        if claim.block < GRID and verdict == "contradicts" and text.explain(claim)[0] in PLAIN:
+            # Digits swapped, the base clock: read right, of just this GPU.
+            continue
+        if claim.block < GRID and verdict in ("agrees", "contradicts"):
+            for gpu_id in claim.gpu_ids:
+                strange[agree.product(gpu_id), claim.line].add((claim.field, verdict))
+        elif verdict == "contradicts" and (figures := numbers_of(claim.values)):
+            wrong_of[_column(claim)].add(tuple(figures))
+
+    def is_of_line(claim: Claim) -> bool:
+        """Whether a line of text speaks of this GPU alone, and rightly of another field."""
+        right = {ids for field, ids, _ in agreed[claim.line] if field != claim.field}
+        return len({ids for ids, _ in on_line[claim.line]}) == 1 and claim.gpu_ids in right
+
+    def is_of_stranger(claim: Claim) -> bool:
+        lines = range(claim.line - NEARBY, claim.line + NEARBY + 1)
+        own = {*map(agree.product, claim.gpu_ids)}
+        near = {one for line in lines for it in own for one in strange.get((it, line), ())}
+        wrong = {field for field, verdict in near if verdict == "contradicts"}
+        right = {field for field, verdict in near if verdict == "agrees"}
+        plain = claim.block >= GRID or text.explain(claim)[0] in PLAIN
+        least = 1 + (bool(right) or is_whole(claim))
+        return not plain and len(wrong) > max(least, len(right))
+
+    for place, (claim, verdict) in enumerate(judged):
+        if verdict != "contradicts":
+            continue
+        here, group, kind = places[_failing(claim)], places[claim.group], text.explain(claim)[0]
+        trust = 2 if here["united"] == here["contradicts"] else 1
+        failed = _failing(claim) and here["contradicts"] > max(here["agrees"] * trust, MOSTLY - 1)
+        # Of a table below an unsure heading more must agree than of sentences.
+        many = 2 if claim.block >= GRID else 1
+        least = many * max(LEAST, group["contradicts"])
+        # Shops' prices are the ones at launch by chance, too.
+        least = MOST_RIGHT * group["contradicts"] if claim.group == "prices" else least
+        weak = kind != "digit swap" and claim.group and group["agrees"] < least
+        known, stated = numbers_of(k.value for k in evidence_of(claim)), numbers_of(claim.values)
+        plain = claim.block >= GRID and kind in PLAIN
+        # In a sentence the second value may be of something else; two cells of one row are of one GPU.
+        cells = claim.block >= GRID and kind == "internal contradiction" and claim.field in OF_CELLS
+        besides = not (plain or cells) and not claim.of_any and _said(claim) in right
+        # Of two rates under one mark the smaller is the dense one: "362 / 724*".
+        besides |= kind == "dense as sparse" and said[_said(claim)] > 1
+        # So far from every known value something else is counted: what a job asks for, images a second.
+        # A rate without a unit may be of images, or in the unit of another cell.
+        bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
+        # But not what another GPU has, in a table that states the field rightly of most.
+        of_field = places[claim.block // GRID, claim.field]
+        clock = claim.field.endswith("_hz") and not (claim.block >= GRID and of_field["agrees"])
+        most = CPU if clock and "GHz" in claim.stated else OTHER
+        else_ = bool(known and stated) and not claim.total and claim.field not in OF_WIDTH and (
+            kind != explain.NEIGHBOUR or of_field["agrees"] < MOST_RIGHT * of_field["contradicts"]
+        ) and (
+            not any(1 / OTHER < v / (claim.count * k) <= most for v in stated for k in known if k)
+            and not (claim.field in COUNTS and any(agree.is_slip(v, k) for v in stated for k in known))
+            and (bare or kind in UNTELLING)
+        )  # fmt: skip
+        # A column that states several wrong figures of one GPU holds what was measured, or paid, of it.
+        measured = len(wrong_of[_column(claim)]) > 1
+        # What a text of several GPUs states rightly elsewhere, it states here of another one that has it more
+        # often than wrongly: of 42 such accusations in 200 documents 29 were false.
+        # The head of a row or column says whose a value is; in lists not of peaks: there are several.
+        twice, peak = kind == "internal contradiction", claim.field.startswith("peak:")
+        owned = twice and is_of_column(claim) and (claim.block >= GRID or not peak)
+        # So does a sheet of one GPU, in which either statement stands, or a line, right but for it.
+        of_sheet = twice and not (owned or peak) and (text.is_of_sheet(claim) or is_of_line(claim))
+        unowned = several and twice and not (owned or of_sheet) and (claim.of_any or text.is_of_any(claim))
+        passing = (is_of_stranger(claim) or in_passing(claim)) and not of_sheet
+        # The bandwidth is unknown of a card whose memory size the catalog lacks: an H20 with 141 GB.
+        foreign = claim.field in OF_MEMORY and (claim.block, claim.gpu_ids) in outside
+        foreign |= claim.block < GRID and claim.field in OF_MAKER and _is_of_other_maker(claim)
+        unsure = failed or weak or passing or text.is_of_other(claim) or foreign
+        lost = (claim.gpu_ids, claim.field) in mixed
+        # What another one has, or one of them under another name, may be meant of that one alone; so may the
+        # figure of a neighbour of which the text states none, where it states the right one of this GPU.
+        beside = kind == explain.NEIGHBOUR and text.is_given_to_other(claim)
+        of_one = beside or (claim.several and kind in (*TAKEN_FOR_OTHER, explain.NEIGHBOUR))
+        # A size behind the name that stands in a cell, too, is of a variant that the catalog lacks.
+        size = (claim.line, claim.gpu_ids, claim.stated)
+        of_one |= {(*size, True), (*size, False)} <= sizes
+        if besides or else_ or unowned or measured or lost or of_one or (unsure and not sheet):
+            verdicts[place] = "cannot tell"
+            doubted.append(place)
+        elif not _is_witnessed(claim, text):
+            verdicts[place] = "differs"
+    found = [_finding(c, v, text) for c, v in zip(claims, verdicts, strict=True)]
+    for place in doubted:
+        found[place] = replace(found[place], explanation="the reading is doubtful")
+    for place, count in systems.items():
+        why = f"what a system of {count} has, under the name of one"
+        if not claims[place].doubt:
+            found[place] = replace(found[place], verdict="contradicts", kind="per system", explanation=why)
+        elif found[place].kind:
+            found[place] = replace(found[place], verdict="cannot tell", kind=None, explanation=why)
     return (*found, *ratios)
 
 
@@ -137,14 +316,53 @@ def _with_points_for_thousands(claims: Sequence[Claim]) -> list[Claim]:
     return [read[n] if more and n in read and n not in right else c for n, c in enumerate(claims)]
 
 
-def _is_of_something_else(claim: Claim, own: Explained | None) -> bool:
-    """Whether a figure is so far from every known value that something else is counted: what a job asks for,
-    images a second. A rate without a unit may be in the unit of another cell."""
-    bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
-    known, stated = numbers_of(k.value for k in evidence_of(claim)), numbers_of(claim.values)
-    if not (known and stated and (bare or own is None)) or claim.total or claim.field == "memory_bus_bits":
-        return False
-    return not any(1 / OTHER < v / k <= OTHER for v in stated for k in known if k)
+def _is_sheet(claims: Sequence[Claim]) -> bool:
+    """Whether a short text states several fields of one GPU and nothing of any other."""
+    lines = [claim.line for claim in claims] or [0]
+    fields = {claim.field for claim in claims if claim.sure}
+    one = len({claim.gpu_ids for claim in claims}) == 1 and not any(claim.several for claim in claims)
+    return one and len(fields) >= explain.SHEET and max(lines) - min(lines) < SHEET_LINES
+
+
+def _of_lost_columns(claims: Sequence[Claim]) -> set[tuple[tuple[str, ...], str]]:
+    """The GPUs and fields of tables that lost columns: in several fields two values beside each other."""
+    last: dict[tuple[object, ...], Claim] = {}
+    doubled: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for claim in claims:
+        key = (claim.gpu_ids, claim.field, claim.sparse)
+        before = last.get(key, claim)
+        if before.values != claim.values and claim.line - before.line <= 1:
+            doubled[claim.gpu_ids].add(claim.field)
+        last[key] = claim
+    return {(ids, f) for ids, fields in doubled.items() if len(fields) >= MOSTLY for f in fields}
+
+
+def _is_of_other_maker(claim: Claim) -> bool:
+    """Whether only GPUs of another maker have it: "not far behind Nvidia's Blackwell Ultra GPUs"."""
+    makers = {catalog.get(i).vendor for i in gpus_with(claim.field, claim.values)}
+    return bool(makers) and makers.isdisjoint(catalog.get(i).vendor for i in claim.gpu_ids)
+
+
+def _is_of_another(wrong: Iterable[Claim]) -> bool:
+    """Whether all that is wrong is right of one other product: the name may be the wrong one."""
+    claims = [claim for claim in wrong if claim.field not in SHARED]
+    own = {sibling for claim in claims[:1] for i in claim.gpu_ids for sibling in (i, *agree.family(i))}
+    having = [gpus_with(claim.field, claim.values) for claim in claims]
+    return bool(having and frozenset.intersection(*having) - own)
+
+
+def _failing(claim: Claim) -> tuple[object, ...]:
+    """The place of claims that are doubted together; none for what a table states of a product: its layout
+    says whose it is, however much is wrong, but what programs measure is below what the GPU is rated at."""
+    measured = claim.field.startswith("peak:") or claim.field in MEASURED
+    if claim.block < GRID:
+        return claim.block, claim.gpu_ids
+    return (-(claim.block // GRID), ()) if measured else ()
+
+
+def _column(claim: Claim) -> tuple[object, ...]:
+    """What the claims of a table about one field of one GPU have alike."""
+    return claim.block // GRID, claim.gpu_ids, claim.field, claim.sparse
 
 
 def _said(claim: Claim) -> tuple[object, ...]:
@@ -219,6 +437,31 @@ def _summed(claims: Sequence[Claim]) -> list[Claim]:
     return found
 
 
+def _of_systems(claims: Sequence[Claim]) -> dict[int, int]:
+    """The claims of tables that state of one GPU what a system of so many has, by their places: figures of a
+    row are one multiple, and the text gives the memory of other GPUs, or of these, for one."""
+    rows, of_one = defaultdict[tuple[int, object], dict[int, Claim]](dict), set[tuple[object, str]]()
+    for n, c in enumerate(claims):
+        plain = c.block >= GRID and c.count == 1 == len(c.values) and c.sure and not (c.several or c.total)
+        own = (mechanism(c) or ("",))[0] in TAKEN_FOR_OTHER
+        if not plain or c.field not in (*OF_SUPERCHIP, *FORMATS) or own or agrees(c):
+            of_one |= {(c.gpu_ids, c.field)} if plain else set()
+            continue
+        known = [k for k in evidence_of(c, fitting=False) if k.form not in ("vector", "matrix")]
+        # Of a thousand GB some make a TB, some of 1,024.
+        ways = (1, 1.024) if c.field == "memory_bytes" else (1,)
+        every = [v * w for k in known for v in numbers_of((k.value, *k.alternatives)) for w in ways]
+        for size in SYSTEMS:
+            if any(alike(v, size * one, OF_SYSTEM) for v in numbers_of(c.values) for one in every):
+                rows[size, (c.line, c.block // GRID)][n] = rows[size, (c.block, c.gpu_ids)][n] = c
+    found: dict[int, int] = {}
+    memory = sum(field in OF_SUPERCHIP for _, field in of_one)
+    for (size, _), row in sorted(rows.items(), key=lambda pair: pair[0][0]):
+        if min(len({(c.gpu_ids, c.field) for c in row.values()} - of_one), memory) >= LEAST:
+            found = dict.fromkeys(row, size) | found
+    return found
+
+
 def _verdict(claim: Claim) -> Verdict:
     if claim.field in NOT_JUDGED or not claim.gpu_ids:
         return "cannot tell"
@@ -229,20 +472,33 @@ def _verdict(claim: Claim) -> Verdict:
     known = evidence_of(claim)
     silent = any(not evidence.of(i, claim.field) for i in claim.gpu_ids if not _has_no_link(i, claim.field))
     silent = silent and claim.field not in ALIKE
-    # What several GPUs have together may be counted of some of them.
-    together = claim.count > 1 and not claim.total and claim.field not in OF_EACH and any(
-        alike(v, n * k, ROUNDED) for v in numbers_of(claim.values) for n in range(2, claim.count + 1)
-        for k in numbers_of(k.value for k in known)
+    # What several GPUs have together is only what the text says it is, but for a size or a power that is less
+    # than two have, and not one's. So few cores are a machine's processors', and such a rate its network's.
+    least = 0.0 if claim.field in ("memory_bytes", "power_w") else 1 / MACHINE
+    ratios = [v / k for v in numbers_of(claim.values) for k in numbers_of(k.value for k in known)]
+    no_multiple = bool(ratios) and claim.field in (*SUMMED, "power_w") and all(
+        least < ratio < 2 - APART and not alike(ratio, 1, APART) for ratio in ratios
     )  # fmt: skip
+    of_one = no_multiple or (mechanism(claim) or ("",))[0] in ("digit swap", "full die for product")
+    together = claim.count > 1 and not (claim.total or of_one) and claim.field not in OF_EACH
+    # A cell that names several GPUs says its value of each; in prose it may be of one of them.
+    several = claim.several and claim.block < GRID
     # "Volta: GV100, 2017" is about the chip, which a Quadro is named after.
     of_chip = claim.gpu in catalog.chips()
-    if not known or silent or not claim.sure or together or of_chip or _LEAST.search(claim.stated):
+    if not known or silent or several or not claim.sure or together or of_chip or claim.field in BY_MAKER:
         return "cannot tell"
     # The figure of any variant of the name, in whichever form it is printed, may be what is meant.
     disputed = any(_is_disputed(claim, stated, k) for k in known for stated in claim.values)
     # Of "148 / 152 SMs" one is right: the other is of an edition that the catalog lacks.
     disputed |= len(claim.values) > 1 and any(same(claim, v, k.value) for v in claim.values for k in known)
-    return "cannot tell" if disputed or _is_other_rate(claim) or _is_option(claim) else "contradicts"
+    # "It has 3,600 cores", of 3,584
+    round_ = claim.block < GRID and claim.field in WHOLE and agrees(replace(claim, approximate=True))
+    disputed |= round_ and all(
+        isinstance(v, Number) and v.digits <= agree.FEW and v.value >= 1000 for v in claim.values
+    )
+    other = _LEAST.search(claim.stated) is not None or _is_other_rate(claim) or _is_option(claim)
+    other = other or _is_stated_otherwise(claim)
+    return "cannot tell" if disputed or other else "contradicts"
 
 
 def _has_no_link(gpu_id: str, field: str) -> bool:
@@ -251,60 +507,141 @@ def _has_no_link(gpu_id: str, field: str) -> bool:
 
 
 def _is_option(claim: Claim) -> bool:
-    """Whether the value is that of another option: what a program finds, a smaller unified memory, what the
-    maker of a laptop or a card sets, or a chip under the name of the superchip that holds it."""
-    specs, values = [catalog.get(i) for i in claim.gpu_ids], numbers_of(claim.values)
-    forms, most = {spec.text("form") for spec in specs}, _most(claim)
-    rate, superchip = claim.field.startswith("peak:"), any(i[:5] in SUPERCHIPS for i in claim.gpu_ids)
-    if forms == {"laptop"} and (rate or claim.field in OF_LAPTOPS):
-        return mechanism(claim) is None
-    if claim.field == "memory_type":
-        # DDR4 is the machine's; of "DDR5" for GDDR5X only the letters are wrong.
-        cards = {str(k.value).upper() for k in evidence_of(claim)}
-        return all(re.fullmatch(r"DDR[345]", str(v)) and f"G{v}X" not in cards for v in claim.values)
-    if not values:
-        return False
-    # What a machine of four or eight has or draws is often printed beside the name of one.
-    known = numbers_of(k.value for k in evidence_of(claim))
-    summed = rate or claim.field in ("memory_bytes_per_s", "power_w")
-    if summed and not claim.total and mechanism(claim) is None and any(
-        alike(v, n * k, agree.ROUGH) for v in values for k in known for n in IN_MACHINE
-    ):  # fmt: skip
-        return True
-    if claim.field == "power_w" and (superchip or forms == {"soc"}):
+    """Whether the value is that of another option: a smaller unified memory, the chip in a superchip, or a
+    chip of the same generation, which sources name differently (GK110B and GK180)."""
+    if claim.field == "chip":
+        # Kepler's chips have two names.
+        return any(i[0] == "k" for i in claim.gpu_ids)
+    if claim.several and claim.block >= GRID and claim.field in (*SUMMED, "power_w"):
+        # "5070 Ti + 7900 XT | 36 GB": what they have together.
+        return min(numbers_of(claim.values), default=0.0) > _most(claim) > 0
+    if claim.field in ("cuda_cores", "stream_processors", "shading_units"):
+        # Of RDNA 3 each lane issues two operations at once, and is counted as two.
+        double = all((catalog.get(i).architecture or "").startswith("RDNA 3") for i in claim.gpu_ids)
+        return double and states(replace(claim, count=1), 2 * _most(claim))
+    soc = all(catalog.get(i).text("form") == "soc" for i in claim.gpu_ids)
+    if claim.field == "memory_bus_bits":
+        # "Llama 3 in 4 bits" is of a model, 64 bits beside processor cores are of these.
+        return min(numbers_of(claim.values)) < OF_BUS * (3 if soc else 1)
+    superchip = all(i in ("gb200", "gb300") for i in claim.gpu_ids)
+    if claim.field == "power_w" and (soc or superchip):
         # More is of the computer around it, 2,700 W of both chips of a GB200 and their processor.
-        return min(values) > most * (1 + superchip)
-    if claim.field == "link_bytes_per_s":
-        return superchip and TO_PROCESSOR in values
+        return min(numbers_of(claim.values)) > _most(claim) * (1 + superchip)
+    if claim.field == "memory_bytes" and claim.is_range:
+        # "9-10 GB" is what something takes.
+        return True
+    consumer = any(catalog.get(i).text("segment") == "consumer" for i in claim.gpu_ids)
     if claim.field == "memory_bytes":
-        ratios = [v / k for v in values for k in known]
-        much = min(values) > HOST and min(ratios) > MACHINE and not claim.total
-        machine = much and mechanism(claim) is None
-        # "9-10 GB" is what something takes, 79.15 GiB and 46068 MiB are what a program finds of 80 and 48 GB.
-        least = USABLE if re.search(r"\.\d|M", claim.stated) else REPORTED
-        finds = claim.is_range or any(
-            least <= ratio <= 1 or alike(ratio, WITH_ECC, agree.CLOSE) for ratio in ratios
+        sizes = numbers_of(k.value for k in evidence_of(claim))
+        ratios = [v / size for v in numbers_of(claim.values) for size in sizes]
+        # What a program finds of it or takes ("79.15 GiB", "15114 MB", "46068 MiB" where ECC takes some), and
+        # what so many times as much is of: the machine.
+        odd = re.search(r"\d ?MB", claim.stated) and any(
+            v > 2**30 and v / 2**20 % WHOLE_MB for v in numbers_of(claim.values)
         )
-        # "48 GB of combined VRAM with 8 GB of headroom"
-        left = claim.total and claim.block < GRID and max(ratios) < 1
-        if machine or finds or left or (forms == {"soc"} and max(values) <= most):
+        finds = bool(odd) and max(ratios, default=2.0) <= 1
+        if claim.total:
+            # Several have more than one: what is less is of something else.
+            return finds or max(ratios, default=1.0) < 1
+        # Some programs count in decimal GB: the 40 GiB of a card are 42.9.
+        fraction = re.search(r"\.\d+ ?G", claim.stated) is not None
+        finds |= fraction and max(ratios, default=2.0) <= agree.DECIMAL["memory_bytes"]
+        finds = finds or ("MiB" in claim.stated and any(USABLE <= ratio <= 1 for ratio in ratios))
+        finds = finds or (not consumer and any(alike(ratio, WITH_ECC, agree.CLOSE) for ratio in ratios))
+        much = bool(ratios) and min(numbers_of(claim.values)) > HOST and min(ratios) > MACHINE
+        machine = much and mechanism(claim) is None
+        # Between what one is sold by and what it has left: 186 GB of a B200 of 192.
+        between = len(claim.gpu_ids) == 1 and min(ratios, default=2.0) <= 1 <= max(ratios, default=0.0)
+        if finds or machine or between or any(alike(ratio, 1, REPORTED) for ratio in ratios):
             return True
-    if (
-        claim.field in ("boost_hz", "core_hz")
-        and (mechanism(claim) or ("other variant",))[0] == "other variant"
-    ):
+    if claim.field == "memory_bytes" and soc:
+        return max(numbers_of(claim.values)) <= _most(claim)
+    if claim.field == "link_bytes_per_s":
+        # What the slot carries, both ways or one: a label "Interconnect" says not which is meant.
+        # A superchip's link to its processor has a rate of its own.
+        if any(i.startswith(("gb200", "gb300", "gh200")) for i in claim.gpu_ids):
+            return any(v == TO_PROCESSOR for v in numbers_of(claim.values))
+        slots = [2**known for i in claim.gpu_ids if (known := catalog.get(i).number("pcie_generation"))]
+        return any(v in (2e9 * slot, 4e9 * slot) for v in numbers_of(claim.values) for slot in slots)
+    # NVL cards are sold in pairs, and superchips hold two, whose figures texts add up.
+    if all("-nvl" in i for i in claim.gpu_ids) and claim.field in ("memory_bytes", "memory_bytes_per_s"):
+        pairs = numbers_of(k.value for k in evidence_of(claim))
+        return any(states(claim, 2 * value) for value in pairs)
+    if superchip and (claim.field in OF_SUPERCHIP or claim.field.startswith("peak:")):
+        alone = tuple({i for gpu_id in claim.gpu_ids for i in (gpu_id, *agree.twins_of(gpu_id))})
+        halves = numbers_of(k.value for k in evidence_of(replace(claim, gpu_ids=alone), fitting=False))
+        if any(same(claim, stated, 2 * half) for half in halves for stated in claim.values):
+            return True
+    if claim.field == "memory_type":
+        # HBM2e is called HBM2, too; and DDR4 is the machine's.
+        # "DDR5" for GDDR5X: only its letters are wrong.
+        cards = {str(k.value).upper() for k in evidence_of(claim)}
+        main = all(re.fullmatch(r"DDR[345]", str(v)) and f"G{v}X" not in cards for v in claim.values)
+        later = all(str(k.value).upper() == "HBM2E" for k in evidence_of(claim))
+        return main or (claim.values == ("HBM2",) and later)
+    if _is_of_laptop(claim):
+        return True
+    if claim.field.endswith("_hz") and (mechanism(claim) or ("other variant",))[0] == "other variant":
         # Between its base and its boost clock a card has a game clock, and those of its makers.
-        clocks = [(spec.number("base_hz"), spec.number("boost_hz")) for spec in specs]
-        return any(low and high and low <= v <= high * OVERCLOCKED for v in values for low, high in clocks)
-    if not rate and not (claim.field in OF_SUPERCHIP and superchip):
+        for spec in map(catalog.get, claim.gpu_ids):
+            low, high = spec.number("base_hz"), spec.number("boost_hz")
+            most = OVERCLOCKED if consumer else 1 + EDITIONS
+            if low and high and (consumer or spec.vendor != "NVIDIA"):
+                least = high if spec.vendor == "NVIDIA" else low
+                # A figure called the base clock is not excused as a game clock. For RDNA 3, AMD publishes no
+                # base clock, only databases do, so there it may be one.
+                based = claim.field == "base_hz" and not str(spec.architecture).startswith("RDNA 3")
+                top = low if based and least == low else high
+                return all(least <= value <= most * top for value in numbers_of(claim.values))
+    # GB200 and B200, GH200 and H200 are printed for each other.
+    if claim.field != "memory_bytes" and not claim.field.startswith("peak:"):
         return False
-    # GB200 and B200 are printed for each other, but for the chip with the memory of the superchip; and a
-    # superchip holds two, whose figures texts add up.
     own = {*map(agree.product, claim.gpu_ids)}
-    twins = tuple(o for i in claim.gpu_ids for o in agree.twins_of(i) if agree.product(o) not in own)
-    theirs = [*evidence_of(replace(claim, gpu_ids=twins)), *(evidence_of(claim) if superchip else ())]
-    every = numbers_of(value for k in theirs for value in (k.value, *k.alternatives))
-    return any(states(claim, n * value) for value in every for n in ((1, 2) if superchip else (1,)))
+    twins = {o for gpu_id in claim.gpu_ids for o in agree.twins_of(gpu_id) if agree.product(o) not in own}
+    if claim.field == "memory_bytes":
+        # A superchip with the memory of its chip, not the chip with that of the superchip.
+        chip = any(i[0] != "g" for i in claim.gpu_ids)
+        return not chip and any(agrees(replace(claim, gpu_ids=(other,))) for other in twins)
+    theirs = evidence_of(replace(claim, gpu_ids=tuple(twins)))
+    return any(states(claim, value) for k in theirs for value in (k.value, *k.alternatives))
+
+
+def _is_stated_otherwise(claim: Claim) -> bool:
+    """Whether a figure is the known one as others count it: a price in euros, a peak at the base clock."""
+    values, known = numbers_of(claim.values), numbers_of(k.value for k in evidence_of(claim))
+    if claim.field == "launch_price_usd" and _EURO.search(claim.stated):
+        # They hold a tax, and rates differ.
+        return all(1 / TAXED < v / price < TAXED for v in values for price in known)
+    if claim.field != "peak:fp32":
+        return False
+    old = [s for s in map(catalog.get, claim.gpu_ids) if (s.text("launch") or "") < AT_BOOST]
+    clocks = [(s.number("base_hz"), s.number("boost_hz")) for s in old]
+    peaks = [low / high * peak for low, high in clocks if low and high for peak in known]
+    return any(alike(v, peak, AT_BASE) for v in values for peak in peaks)
+
+
+def _is_of_laptop(claim: Claim) -> bool:
+    """Whether a rate or a clock is one that a laptop's GPU has at a lower power, a memory rate that of slower
+    or faster chips, which a workstation's has, or a rate that of a unified chip with fewer cores."""
+    rate = claim.field.startswith("peak:")
+    memory = claim.field in ("memory_bytes_per_s", "memory_transfers_per_s")
+    if not rate and not memory and claim.field not in ("boost_hz", "core_hz", "texels_per_s", "pixels_per_s"):
+        return False
+    laptops = tuple(i for i in claim.gpu_ids if catalog.get(i).text("form") == "laptop")
+    claim = replace(claim, gpu_ids=laptops or claim.gpu_ids)
+    if memory and (
+        mechanism(claim) or any(catalog.get(i).text("segment") == "consumer" for i in claim.gpu_ids)
+    ):
+        return False
+    forms = {catalog.get(i).text("form") for i in claim.gpu_ids}
+    plain = replace(claim, field="peak:fp32")
+    ways = [(claim, 1), *([(plain, 1), (plain, 2)] if claim.field in ("peak:fp16", "peak:bf16") else ())]
+    known = [n * k for one, n in ways for k in numbers_of(k.value for k in evidence_of(one))]
+    faster = memory or claim.field.endswith("els_per_s")
+    most = FASTER if faster else BOOSTED if forms == {"laptop"} else 1.0
+    return (forms == {"laptop"} or (rate and forms == {"soc"})) and all(
+        any(SLOWED * k <= v <= most * k for k in known) for v in numbers_of(claim.values)
+    )
 
 
 def _most(claim: Claim) -> float:
@@ -315,55 +652,95 @@ def _most(claim: Claim) -> float:
 def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -> bool:
     """Whether another source has the stated value, or one on the other side of it."""
     times, near = (claim.count, ROUNDED) if claim.total else (1, agree.CLOSE)
-    if isinstance(known.value, str) or isinstance(stated, str):
-        return any(same(claim, stated, other) for other in known.alternatives)
-    # Sums are of the usual product; and what is far from it (the rate of a cache) is of something else.
-    apart = APART if claim.total else FAR if claim.field == "memory_bytes_per_s" else inf
-    span = [known.value, *(o for o in numbers_of(known.alternatives) if alike(o, known.value, apart))]
-    span += [known.low] if known.low is not None else []
+    others: Sequence[float | str] = known.alternatives
+    if claim.total and isinstance(known.value, float):
+        # Sums are of the usual product, in any edition: not of one with less memory that few ever saw.
+        others = [o for o in others if isinstance(o, float) and alike(o, known.value, APART)]
+    # What is far from it (the rate of a cache) is of something else: only just that figure is disputed.
+    span = numbers_of((known.value, *others))
+    if claim.field == "memory_bytes_per_s":
+        span = [value for value in span if alike(value, span[0], FAR)]
+    if known.low is not None:
+        # Dynamic Boost alone is 15 to 25 W, too.
+        span += [known.low, max(span) + DYNAMIC_BOOST_W]
+        if isinstance(stated, Number) and stated.value <= DYNAMIC_BOOST_W:
+            return True
     # What lies between two figures that sources give for one product is not known to be wrong.
-    one, ranges = stated.value / times, len(span) > 1 and claim.field not in {*COUNTS, "memory_bytes"}
+    one = stated.value / times if isinstance(stated, Number) else nan
+    ranges = len(span) > 1 and claim.field not in {*COUNTS, "memory_bytes"}
+    exact = claim.total or claim.field == "power_w"
     return (ranges and min(span) * (1 - near) <= one <= max(span) * (1 + near)) or any(
-        alike(one, o, near) if claim.total else same(claim, stated, o) for o in span[1:]
+        alike(one, o, near) if exact and isinstance(o, float) else same(claim, stated, o) for o in others
     )
 
 
 def _is_other_rate(claim: Claim) -> bool:
-    """Whether a rate may be one that the text does not name: of another format, or of a link."""
+    """Whether a rate may be one that the text does not name: of another format, or of the ordinary cores."""
+    formats = {"peak:tensor": ("fp8", "fp4"), "peak:fp16": ("fp32",), "peak:bf16": ("fp32",)}.get(
+        claim.field, ()
+    )
+    rates = numbers_of(k.value for i in claim.gpu_ids for f in formats for k in evidence.of(i, f"peak:{f}"))
     values = numbers_of(claim.values)
     if claim.field == "memory_bytes_per_s":
         # The rate of the GPU's own link, in a cell or sentence that names neither.
         links = numbers_of(k.value for i in claim.gpu_ids for k in evidence.of(i, "link_bytes_per_s"))
-        return any(alike(v, link / n, ROUNDED) for v in values for link in links for n in (1, 2))
-    if claim.field != "peak:tensor":
-        return False
-    # The text does not name the format: those of 8 bits and fewer are advertised by their sparse rate. A rate
-    # in FLOPS is not of INT8.
-    whole = () if "FL" in claim.stated.upper() else ("int8",)
-    rates = numbers_of(
-        k.value for i in claim.gpu_ids for name in ("fp16", "bf16", "tf32", "fp8", "fp4", *whole)
-        for k in evidence.of(i, f"peak:{name}") if name[-1] in "48" or k.form != "sparse"
-    )  # fmt: skip
-    return any(alike(value, rate, APART) for value in values for rate in rates)
+        cached = min(values, default=0.0) > CACHED * _most(claim)
+        # And what is in bits, without the digits of the memory's, is a network's.
+        cached = (cached or _counts_bits(claim)) and claim.block < GRID and mechanism(claim) is None
+        return cached or any(alike(v, link / n, ROUNDED) for v in values for link in links for n in (1, 2))
+    if claim.field == "peak:tensor":
+        # The text does not name the format. Formats of 8 bits and fewer are advertised by their sparse rate,
+        # so that counts, too; of wider ones only the dense rate. A rate in FLOPS is not of INT8.
+        narrow = ("fp8", "fp4") if "FL" in claim.stated.upper() else ("fp8", "fp4", "int8")
+        rates = [
+            rate * times
+            for name in ("fp16", "bf16", "tf32", *narrow)
+            for known in (k for i in claim.gpu_ids for k in evidence.of(i, f"peak:{name}"))
+            if name in narrow or known.form != "sparse"
+            for rate in numbers_of([known.value])
+            for times in ((1, 2) if name in narrow else (1,))
+        ]
+        # Of rates in TOPS the wider formats say nothing.
+        known = {f for f in narrow for i in claim.gpu_ids if evidence.of(i, f"peak:{f}")}
+        silent = "FL" not in claim.stated.upper() and not known
+        return silent or not rates or any(alike(value, rate, APART) for value in values for rate in rates)
+    # What a machine of eight does or draws is often printed beside the name of one.
+    sums = [8 * _most(claim)] if claim.field.startswith("peak:") else []
+    if claim.field == "power_w":
+        each = numbers_of(k.value for k in evidence_of(claim))
+        sums = [n * watts for watts in each for n in (4, 8) if n * watts > 2 * max(each)]
+    machine = any(alike(v, n, agree.ROUGH) for v in values for n in sums) and mechanism(claim) is None
+    # Since Ampere the ordinary cores of cards compute FP16 no faster than FP32.
+    once = all(ONCE.match(catalog.get(i).text("chip") or "") for i in claim.gpu_ids)
+    times = (1, 2, 4) if {*claim.gpu_ids} <= {"gb200", "gb300"} else (1,) if once else (1, 2)
+    return machine or any(alike(v, n * rate, VECTOR) for v in values for rate in rates for n in times)
 
 
 def _is_witnessed(claim: Claim, text: Around) -> bool:
     """Whether enough speaks against a claim: sources, computation, a way in which the error comes about."""
     if agrees(claim) or agree.is_of_missing_format(claim):
         return True
-    own, clock = mechanism(claim), claim.field.endswith("_hz")
+    kind = "wrong value" if claim.total else text.explain(claim)[0]
+    # One figure of a neighbour may be equal by chance; two of a row are copied.
+    chance = kind == explain.NEIGHBOUR and not text.of_neighbour(claim, 2)
     # So near the known value a figure of no telling kind is another edition's, or rounded twice.
-    copied = text.explain(claim)[0] == explain.NEIGHBOUR and text.is_copied(claim)
-    near = EDITIONS * (not copied and (own is None or own[0] in explain.UNSURE))
+    untelling = chance or kind in UNTELLING or kind == "wrong precision"
+    near = EDITIONS if untelling else VARIANTS if kind == "other variant" else 0.0
+    # The figure of the next product was taken for this one's: also where they differ by little.
+    beside = (other for i in claim.gpu_ids for other in (*agree.next_to(i), *agree.family(i)))
+    of_next = not gpus_with(claim.field, claim.values).isdisjoint(beside)
+    near = ROUNDED if of_next and claim.field == "memory_bytes_per_s" else near
     if any(_is_within(claim, known, near) for known in evidence_of(claim)):
         return False
-    # The figure of the next product was taken for this one's; but power is what makers of cards choose.
-    beside = (other for i in claim.gpu_ids for other in (*agree.next_to(i), *agree.family(i)))
-    of_next = claim.field != "power_w" and not gpus_with(claim.field, claim.values).isdisjoint(beside)
-    # Siblings share a chip: that another one has this clock says nothing of how it came here.
-    telling = (own is not None and not (clock and own[0] == "other variant")) or (of_next and not clock)
-    telling |= copied or (text.contradicts(claim) and len(claim.gpu_ids) == 1)
-    needed = WITNESSES - (telling and claim.field not in SHARED)
+    # That the text says otherwise elsewhere speaks against it only where both are of one GPU.
+    alone = len(claim.gpu_ids) == 1 and not claim.field.startswith("peak:")
+    telling = kind != "wrong value" and (kind != "internal contradiction" or alone) and not chance
+    # Siblings share a chip: that another one has this value says nothing of how it came here.
+    clock = kind == "other variant" and claim.field.endswith("_hz")
+    # But power is what makers of cards choose, so that of the next product may be this one's.
+    telling |= of_next and claim.field != "power_w"
+    clock |= kind == "wrong value" and claim.field.endswith("_hz")
+    needed = WITNESSES - (telling and claim.field not in SHARED and not clock)
     for gpu_id in (i for i in claim.gpu_ids if not _has_no_link(i, claim.field)):
         known = evidence.of(gpu_id, claim.field)
         if not known and claim.field in ALIKE:
@@ -372,7 +749,8 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
         # No source is so far off, however much sources differ from each other, but of what makers set.
         varied = claim.field == "power_w" and not any(k.alternatives for k in known)
         far = not varied and all(
-            isinstance(stated, Number) and isinstance(value, float) and not alike(stated.value, value, FAR)
+            isinstance(stated, Number) and isinstance(value, float)
+            and not alike(stated.value, value, WIDE if claim.field in OF_WIDTH else FAR)
             for stated in claim.values for value in values
         )  # fmt: skip
         # In such a process no chip of its kind is made; 4N is called 5 nm, too, and AMD's packages mix two.
@@ -390,9 +768,11 @@ def _is_within(claim: Claim, known: evidence.Evidence, near: float) -> bool:
     """Whether all values of a claim lie so near a known one that editions differ as much."""
     value = known.value
     # What is computed from a clock is as far off as the clock is.
-    near = max(near, EDITIONS) if known.source.kind == "derived" else near
+    near = max(near, VARIANTS) if known.source.kind == "derived" else near
     if claim.field in COUNTS or claim.field == "memory_bytes" or not isinstance(value, float):
         return False
+    # Areas and rates per pin are measured and sold to the last digit.
+    near = min(near, ROUNDED) if claim.field in ("die_area_m2", "memory_transfers_per_s") else near
     return all(isinstance(v, Number) and alike(v.value, value, near) for v in claim.values)
 
 
@@ -410,7 +790,7 @@ def _finding(claim: Claim, verdict: Verdict, text: Around) -> Finding:
     elif verdict == "contradicts" and claim.total:
         kind, explanation = "wrong sum", f"{claim.count} times {best} is another sum"
     elif verdict == "contradicts":
-        kind, explanation = text.explain(claim)
+        kind, explanation = text.name(claim)
     elif verdict == "differs":
         explanation = f"differs from {source or 'the catalog'} (one source)"
     elif verdict == "cannot tell" and not claim.gpu_ids:
