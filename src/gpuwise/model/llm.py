@@ -301,7 +301,9 @@ class _Stated:
             self.layers = self.hybrid.count("M") + self.hybrid.count("*")
         self.heads = self.whole("num_attention_heads", "n_head")
         self.linear = config.get("linear_attn_config") or {}
-        if not isinstance(self.linear, Mapping) or not isinstance(self.linear.get("full_attn_layers", []), list):
+        if not isinstance(self.linear, Mapping) or not isinstance(
+            self.linear.get("full_attn_layers", []), list
+        ):
             raise InputError(f"{name}: linear_attn_config is a table, and full_attn_layers in it a list")
         if not self.hidden or not self.layers or not self.heads:
             raise InputError(f"{name}: hidden_size, num_hidden_layers and num_attention_heads are above 0")
