@@ -261,19 +261,18 @@ def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
         output_bias=gpt_oss, head_norm=head_norm, four_norms=kind in _FAMILIES["four_norms"], sinks=gpt_oss,
         expert_biases=gpt_oss, balanced=experts and (evens or gpt_oss), sigmoid=evens,
         groups=whole("n_group", default=1) or 1, chosen_groups=whole("topk_group", default=1) or 1,
-        routed_scale=stated.number("routed_scaling_factor", most=1e3) or 1.0,
+        routed_scale=stated.number("routed_scaling_factor") or 1.0,
         activation="clamped" if gpt_oss else "gelu" if kind in _FAMILIES["gemma"] else "silu",
         scaled_embedding=kind in _FAMILIES["gemma"], score_size=whole("query_pre_attn_scalar", default=0),
-        theta=stated.theta("rope_theta", THETA), local_theta=stated.theta("rope_local_base_freq", 0.0),
+        theta=stated.number("rope_theta") or THETA, local_theta=stated.number("rope_local_base_freq"),
         expert_hidden=whole("moe_latent_size", "routed_expert_hidden_size", default=0) if experts else 0,
         tower=_tower(config.get("vision_config")),
         **feed, **reach, **(heads | stated.beside(heads, feed["inner"], reach["full"])),
     )  # fmt: skip
-    if model.layers != len(model.full) or max(model.dense_layers, model.reused) > model.layers:
-        raise InputError(f"{name}: more or fewer kinds of layers are stated than its {model.layers} layers")
-    of_experts = (model.chosen, model.expert_inner) if experts else ()
-    if min(model.vocabulary, model.head_size, model.value_size, *of_experts, model.active) <= 0:
-        raise InputError(f"{name}: vocabulary, heads and experts are above 0")
+    sizes = (model.vocabulary, model.head_size, model.value_size, model.active)
+    least = min(*sizes, *((model.chosen, model.expert_inner) if experts else ()))
+    if least <= 0 or model.layers != len(model.full) or max(model.dense_layers, model.reused) > model.layers:
+        raise InputError(f"{name}: its vocabulary, heads, experts or kinds of its layers cannot be so many")
     return model
 
 
@@ -304,7 +303,7 @@ class _Stated:
         if not isinstance(self.linear, Mapping) or not isinstance(
             self.linear.get("full_attn_layers", []), list
         ):
-            raise InputError(f"{name}: linear_attn_config is a table, and full_attn_layers in it a list")
+            raise InputError(f"{name}: linear_attn_config is a table, and full_attn_layers a list")
         if not self.hidden or not self.layers or not self.heads:
             raise InputError(f"{name}: hidden_size, num_hidden_layers and num_attention_heads are above 0")
 
@@ -323,17 +322,12 @@ class _Stated:
             raise InputError(problem, hint="give the config.json of a language model")
         return default
 
-    def number(self, key: str, *, most: float) -> float:
+    def number(self, key: str, most: float = 1e15) -> float:
         """What is stated, else 0. Raises InputError for what is not a number from 0 to `most`."""
         value = self.config.get(key) or 0
         if not isinstance(value, int | float) or not 0 <= value <= most:
             raise InputError(f"{self.name}: {key} is a number up to {most:g}, not {value!r}")
         return float(value)
-
-    def theta(self, key: str, usual: float) -> float:
-        """The base of rotary positions."""
-        value = self.config.get(key)
-        return float(value) if isinstance(value, int | float) and value >= 1 else usual
 
     def attention(self) -> dict[str, Any]:
         """Heads of queries, keys and values, and their sizes."""
@@ -345,7 +339,7 @@ class _Stated:
             rope, query_rank = whole("qk_rope_head_dim", default=0), whole("q_lora_rank", default=0)
             head, value = whole("qk_nope_head_dim") + rope, whole("v_head_dim")
         else:
-            value, turned = whole("v_head_dim", default=head), self.number("partial_rotary_factor", most=1)
+            value, turned = whole("v_head_dim", default=head), self.number("partial_rotary_factor", 1)
             if "head_dim" not in self.config and self.hidden % self.heads:
                 raise InputError(f"{self.name}: {self.hidden} channels are not those of {self.heads} heads")
             if not kv_heads or self.heads % kv_heads or not head:

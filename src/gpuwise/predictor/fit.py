@@ -58,7 +58,7 @@ CHUNK = 2048
 LOGIT_BYTES, LOGIT_CHUNK_BYTES = 12, 1e9
 # 4-bit layers keep a second copy of the input of products for their adapters.
 QUANTISED_INPUTS = 1.3
-# Bytes of a weight while it is widened from NF4, level numbers in 8, 32 and 64 bits and the result: all experts'
+# Bytes of a weight while it is widened from NF4 (numbers of 8, 32 and 64 bits, and the result): all experts'
 # first product of one layer is at once, as `gpuwise bench` does it (25.3 GB of Qwen3 30B-A3B on an H200).
 WIDENED_NF4 = 15
 # Bytes a trained parameter beside its weight: gradient and two moments in the weight's own format (bf16, as

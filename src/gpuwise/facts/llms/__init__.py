@@ -36,10 +36,8 @@ _SIZE = re.compile(r"\d+(\.\d+)?[bm]")
 _SIZED = re.compile(r"(\d+x)?\d+(\.\d+)?[bm]|a\d+(\.\d+)?b")  # "8x7b", "30b-a3b"
 # Longest text in the header of a GGUF file that is believed; vocabularies have a million entries at most.
 _LONGEST, _MOST = 2**20, 2**22
-# Bytes of a header, and sides of a tensor.
-_WHOLE, _SIDES = 2**28, 8
-# Bytes of a config.json.
-_LARGEST = 2**24
+# Bytes of a config.json and of the header of a GGUF file.
+_LARGEST, _LARGEST_HEADER = 2**24, 2**26
 # Tensors of a layer, at least; and how far what is counted may be off what a file holds.
 _FEWEST, ALIKE = 5, 0.03
 # Billions of parameters of the model that most people run, where only its family is named.
@@ -236,7 +234,7 @@ def _gguf(file: BinaryIO, name: str) -> tuple[dict[str, Any], int]:
     def read(form: str) -> Any:
         size = struct.calcsize("<" + form)
         data = file.read(size)
-        if len(data) < size or file.tell() > _WHOLE:
+        if len(data) < size or file.tell() > _LARGEST_HEADER:
             raise InputError(f"{name} ends within its header")
         return struct.unpack("<" + form, data)[0]
 
@@ -266,10 +264,8 @@ def _gguf(file: BinaryIO, name: str) -> tuple[dict[str, Any], int]:
     header = {text(): value(read("I")) for _ in range(pairs)}
     sizes = {}
     for _ in range(tensors):
-        tensor, sides = text(), read("I")
-        if sides > _SIDES:
-            raise InputError(f"{name} is damaged: a tensor of {sides} sides in its header")
-        sizes[tensor] = prod(read("Q") for _ in range(sides))
+        tensor = text()
+        sizes[tensor] = prod(read("Q") for _ in range(read("I")))
         read("I"), read("Q")
 
     def number(key: str) -> int:
@@ -285,8 +281,7 @@ def _gguf(file: BinaryIO, name: str) -> tuple[dict[str, Any], int]:
         # Of latent attention newer files state what is kept, and the heads beside it.
         parts = (f"{kind}.attention.{part}_length" for part in ("key", "value"))
         wide, narrow = (number(f"{part}_mla") or number(part) for part in parts)
-        rope = number(f"{kind}.rope.dimension_count")
-        config |= {"qk_nope_head_dim": wide - rope, "v_head_dim": narrow}
+        config |= {"qk_nope_head_dim": wide - number(f"{kind}.rope.dimension_count"), "v_head_dim": narrow}
     tokens = header.get("tokenizer.ggml.tokens")
     config.setdefault("vocab_size", len(tokens) if isinstance(tokens, list) else 0)
     config["model_type"] = table["families"].get(kind, kind)
