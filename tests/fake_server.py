@@ -45,6 +45,15 @@ class Fake:
             return web.Response(text="<html>a shop</html>", content_type="text/html")
         if self.fault == "deep":
             return web.Response(text="[" * 100_000, content_type="application/json")
+        if self.fault == "no list":
+            return web.Response(status=404)
+        if self.fault == "slow list":
+            stream = web.StreamResponse(headers={"Content-Type": "application/json"})
+            await stream.prepare(request)
+            for part in ('{"data": [{"id":', f'"{self.model}"}}]}}'):
+                await stream.write(part.encode())
+                await asyncio.sleep(0.1)
+            return stream
         listed = [self.model, "other"] if self.fault == "two models" else [self.model]
         return web.json_response({"object": "list", "data": [{"id": name} for name in listed]})
 

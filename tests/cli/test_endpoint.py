@@ -18,7 +18,7 @@ import pytest
 from aiohttp import web
 
 from gpuwise import store
-from gpuwise.measure.endpoint import Client, Timing, address, run
+from gpuwise.measure.endpoint import MAX_QUOTED, Client, Timing, address, run
 from gpuwise.measure.endpoint.load import lengths
 from gpuwise.model.result import Measurement
 from gpuwise.show import serving
@@ -178,6 +178,17 @@ def test_what_a_server_cannot_mean_is_a_failure(event: bytes, failure: str) -> N
     assert timing.failure == failure
 
 
+@pytest.mark.parametrize("before", [MAX_QUOTED - 10, 4096 - 10])
+def test_a_key_is_not_shown_in_part(before: int) -> None:
+    """Where a server's words are cut within it: garbage at 200 bytes, the body of an error at 4,096."""
+    client, timing = Client(url="", key=KEY), Timing(begun_s=0.0, asked=8)
+    client._event(b"x" * (before - 8) + b" Bearer " + KEY.encode(), timing, 1.0)
+    body = (" " * before + KEY)[: before + 10]
+    for said in (timing.said, client.clean(body), client.clean(f"bad key {KEY[:9]}")):
+        assert KEY[:4] not in said
+    assert client.clean(f"bad key {KEY}, sir") == "bad key ***, sir"
+
+
 def test_fewer_tokens_than_asked_are_said(gpuwise: Call, server: Callable[..., tuple[str, Fake]]) -> None:
     url, _ = server(fault="fewer tokens")
     assert gpuwise("bench", "--endpoint", url, *QUICK)[0] == 0
@@ -203,6 +214,7 @@ def test_a_server_that_knows_less_is_asked_for_less(
         ("other protocol", 2, "speaks another protocol"),
         ("deep", 2, "speaks another protocol"),
         ("two models", 2, "--model NAME"),
+        ("no list", 2, "no models"),
         ("429", 3, "http-429"),
     ],
 )
@@ -216,9 +228,19 @@ def test_what_cannot_be_measured_is_said_at_once(
     assert store.saved() == ()
 
 
+@pytest.mark.parametrize(("fault", "named"), [("no list", ("--model", "fake")), ("slow list", ())])
+def test_a_list_of_models_is_none_or_comes_in_parts(
+    gpuwise: Call, server: Callable[..., tuple[str, Fake]], fault: str, named: tuple[str, ...]
+) -> None:
+    url, fake = server(fault=fault)
+    assert gpuwise("bench", "--endpoint", url, *QUICK, *named)[0] == 0
+    assert fake.bodies[-1]["model"] == "fake"
+
+
 def test_no_server(gpuwise: Call) -> None:
     code, _, err = gpuwise("bench", "--endpoint", "http://127.0.0.1:9", *QUICK)
     assert (code, "no server answers at http://127.0.0.1:9/v1" in err) == (3, True)
+    assert "ssl:" not in err  # aiohttp's own words of a connection that has none
 
 
 def test_another_host_is_not_followed_without_a_word(

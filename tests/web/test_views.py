@@ -402,7 +402,17 @@ def test_the_form_takes_questions_and_what_the_command_line_takes(client: TestCl
     for field in FIELDS:
         assert f'name="{field.name}"' in page
     assert "did you mean" in client.get("/choose?workload=resnet5").text
-    for foreign in ("hf:./config.json", "model.py", "../../x.gguf"):
+    served = client.get("/choose?workload=served:llama-3.1-70b&work=5+requests/s&gpu=mi300x,h100-sxm").text
+    assert "tensor parallel" in served
+    assert "8 x MI300X" in served
+    for foreign in (
+        "hf:./config.json",
+        "hf:./folder",
+        "served:hf:~/x",
+        "served:timm:x",
+        "model.py",
+        "../../x.gguf",
+    ):
         assert "are not read here" in client.get("/choose", params={"ask": foreign}).text
 
 

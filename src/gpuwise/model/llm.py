@@ -250,7 +250,7 @@ def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
     head_norm: Literal["", "head", "all"] = "head" if asks_norm or kind in _FAMILIES["head_norms"] else ""
     if kind in ("olmo2", "olmo3") or (asks_norm and kind == "minimax_m2"):
         head_norm = "all"
-    return LanguageModel(
+    model = LanguageModel(
         name=name, layers=stated.layers, hidden=stated.hidden, vocabulary=whole("vocab_size"),
         tied=bool(get("tie_word_embeddings", kind in _FAMILIES["gemma"] or kind == "gpt2")),
         gated=kind not in _FAMILIES["plain_feed"] and not stated.hybrid, learned=kind == "gpt2",
@@ -260,14 +260,19 @@ def from_config(name: str, config: Mapping[str, Any]) -> LanguageModel:
         output_bias=gpt_oss, head_norm=head_norm, four_norms=kind in _FAMILIES["four_norms"], sinks=gpt_oss,
         expert_biases=gpt_oss, balanced=experts and (evens or gpt_oss), sigmoid=evens,
         groups=whole("n_group", default=1) or 1, chosen_groups=whole("topk_group", default=1) or 1,
-        routed_scale=float(get("routed_scaling_factor") or 1.0),
+        routed_scale=stated.number("routed_scaling_factor") or 1.0,
         activation="clamped" if gpt_oss else "gelu" if kind in _FAMILIES["gemma"] else "silu",
         scaled_embedding=kind in _FAMILIES["gemma"], score_size=whole("query_pre_attn_scalar", default=0),
-        theta=stated.theta("rope_theta", THETA), local_theta=stated.theta("rope_local_base_freq", 0.0),
+        theta=stated.number("rope_theta") or THETA, local_theta=stated.number("rope_local_base_freq"),
         expert_hidden=whole("moe_latent_size", "routed_expert_hidden_size", default=0) if experts else 0,
         tower=stated.tower(),
         **feed, **reach, **(heads | stated.beside(heads, feed["inner"], reach["full"])),
     )  # fmt: skip
+    sizes = (model.vocabulary, model.head_size, model.value_size, model.active)
+    least = min(*sizes, *((model.chosen, model.expert_inner) if experts else ()))
+    if least <= 0 or model.layers != len(model.full) or max(model.dense_layers, model.reused) > model.layers:
+        raise InputError(f"{name}: its vocabulary, heads, experts or kinds of its layers cannot be so many")
+    return model
 
 
 class _Stated:
@@ -291,13 +296,18 @@ class _Stated:
         if self.hybrid:
             self.layers = self.hybrid.count("M") + self.hybrid.count("*")
         self.heads = self.whole("num_attention_heads", "n_head")
+        self.linear = config.get("linear_attn_config") or {}
+        if not isinstance(self.linear, Mapping) or not isinstance(
+            self.linear.get("full_attn_layers", []), list
+        ):
+            raise InputError(f"{name}: linear_attn_config is a table, and full_attn_layers a list")
         if not self.hidden or not self.layers or not self.heads:
             raise InputError(f"{name}: hidden_size, num_hidden_layers and num_attention_heads are above 0")
 
-    def whole(self, *keys: str, default: int | None = None) -> int:
+    def whole(self, *keys: str, default: int | None = None, of: Mapping[str, Any] | None = None) -> int:
         """The first of these that is stated. Raises InputError for what is not a whole number."""
         for key in keys:
-            value = self.config.get(key)
+            value = (self.config if of is None else of).get(key)
             if value is not None:
                 if isinstance(value, list) and value and value.count(value[0]) == len(value):
                     value = value[0]  # One of each layer, all alike
@@ -309,10 +319,12 @@ class _Stated:
             raise InputError(problem, hint="give the config.json of a language model")
         return default
 
-    def theta(self, key: str, usual: float) -> float:
-        """The base of rotary positions."""
-        value = self.config.get(key)
-        return float(value) if isinstance(value, int | float) and value >= 1 else usual
+    def number(self, key: str, most: float = 1e15) -> float:
+        """What is stated, else 0. Raises InputError for what is not a number from 0 to `most`."""
+        value = self.config.get(key) or 0
+        if not isinstance(value, int | float) or not 0 <= value <= most:
+            raise InputError(f"{self.name}: {key} is a number up to {most:g}, not {value!r}")
+        return float(value)
 
     def attention(self) -> dict[str, Any]:
         """Heads of queries, keys and values, and their sizes."""
@@ -324,11 +336,13 @@ class _Stated:
             rope, query_rank = whole("qk_rope_head_dim", default=0), whole("q_lora_rank", default=0)
             head, value = whole("qk_nope_head_dim") + rope, whole("v_head_dim")
         else:
-            value, turned = whole("v_head_dim", default=head), self.config.get("partial_rotary_factor")
+            value, turned = whole("v_head_dim", default=head), self.number("partial_rotary_factor", 1)
+            if "head_dim" not in self.config and self.hidden % self.heads:
+                raise InputError(f"{self.name}: {self.hidden} channels are not those of {self.heads} heads")
             if not kv_heads or self.heads % kv_heads or not head:
                 problem = f"{self.heads} heads cannot share {kv_heads} key-value heads of {head}"
                 raise InputError(f"{self.name}: {problem}")
-            rope = int(head * float(turned)) if turned else 0
+            rope = int(head * turned)
             rope = rope if rope != head else 0
         return {
             "heads": self.heads, "kv_heads": kv_heads, "head_size": head, "value_size": value,
@@ -397,8 +411,10 @@ class _Stated:
             mixed = inner + 2 * whole("mamba_n_groups", "n_groups") * size
             numbers, state = 3 * heads + inner + mixed, inner * size
             products = hidden * (mixed + inner + heads)
-        elif linear := config.get("linear_attn_config"):  # Kimi: gates of their own, each of low rank
-            heads, size, look = linear["num_heads"], linear["head_dim"], linear["short_conv_kernel_size"]
+        elif linear := self.linear:  # Kimi: gates of their own, each of low rank
+            heads, size, look = (
+                whole(key, of=linear) for key in ("num_heads", "head_dim", "short_conv_kernel_size")
+            )
             inner = heads * size
             mixed, numbers, state = 3 * inner, inner + heads + size, inner * size
             low = size * (hidden + inner)
@@ -439,11 +455,10 @@ class _Stated:
         return (not window,) * self.layers
 
     def _beside_states(self) -> tuple[bool, ...]:
-        linear = self.config.get("linear_attn_config")
         if self.hybrid:
             return tuple(each == "*" for each in self.hybrid if each in "M*")
-        if isinstance(linear, Mapping) and linear:  # Counted from one
-            return tuple(i + 1 in linear.get("full_attn_layers", ()) for i in range(self.layers))
+        if self.linear:  # Counted from one
+            return tuple(i + 1 in self.linear.get("full_attn_layers", ()) for i in range(self.layers))
         if types := self._layer_types():
             return tuple(each in ("attention", "full_attention") for each in types)
         # Every fourth layer of Qwen3-Next attends.

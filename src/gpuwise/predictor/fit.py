@@ -58,6 +58,9 @@ CHUNK = 2048
 LOGIT_BYTES, LOGIT_CHUNK_BYTES = 12, 1e9
 # 4-bit layers keep a second copy of the input of products for their adapters.
 QUANTISED_INPUTS = 1.3
+# Bytes of a weight while it is widened from NF4 (numbers of 8, 32 and 64 bits, and the result): all experts'
+# first product of one layer is at once, as `gpuwise bench` does it (25.3 GB of Qwen3 30B-A3B on an H200).
+WIDENED_NF4 = 15
 # Bytes a trained parameter beside its weight: gradient and two moments in the weight's own format (bf16, as
 # single-GPU recipes have it), or 8-bit moments; adamw32: all of them and the weight in fp32, as in mixed
 # precision. Paged: 8-bit moments in the host's memory, and each gradient is applied within the backward pass,
@@ -291,8 +294,12 @@ def memory(plan: Plan) -> tuple[tuple[str, float], ...]:
             kept -= 2.0 * tokens * m.layers * llm.inner_width(m)
         kept *= QUANTISED_INPUTS if plan.weights.weight_bytes < 1 else 1.0
         logits = float(LOGIT_BYTES * tokens * m.vocabulary)
+        experts = plan.weights.weight_bytes < 1 and m.experts
         if plan.checkpoint:
             kept = 2.0 * tokens * m.hidden * m.layers + kept / m.layers
+        elif experts:  # The wide copies wait for their gradients.
+            kept += 2.0 * m.expert_layers * experts * m.expert
+        kept += WIDENED_NF4 * experts * (1 + m.gated) * m.expert_inner * m.hidden
         if plan.chunked:
             logits = min(logits, LOGIT_CHUNK_BYTES)
         # FSDP gathers two layers at a time beside its own part.

@@ -457,13 +457,15 @@ def _written(operator: Operator, args: Any, kwargs: Any) -> list[Tensor]:
 
 
 def _selected(args: Any) -> Any:
-    """The arguments of an indexing with positions in place of masks, which a device has to find first."""
+    """The arguments of an indexing with positions in place of masks, which a device has to find first, and
+    those of 32 bits in 64, to which torch copies them (aten/src/ATen/native/TensorAdvancedIndexing.cpp)."""
     positions: list[Any] = []
     for index in args[1]:
         if isinstance(index, Tensor) and index.dtype in (torch.bool, torch.uint8):
             positions += index.nonzero().unbind(1)
         else:
-            positions.append(index)
+            wide = isinstance(index, Tensor) and index.dtype == torch.int32
+            positions.append(index.long() if wide else index)
     return (args[0], positions, *args[2:])
 
 

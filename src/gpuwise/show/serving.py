@@ -101,7 +101,7 @@ def chart(result: Result) -> Plot | None:
     # A level is worth its place where none has more tokens a second and a shorter time per token.
     front = [not any(b > x and c < y for _, b, c in points) for _, x, y in points]
     named = [(*point, best) for point, best in zip(points, front, strict=True)]
-    best = "no other load has more throughput at a shorter time per token"
+    best = "no other load is better in both"
     return tradeoff(named, x="tokens a second", y="TPOT, median, ms", best=best)
 
 

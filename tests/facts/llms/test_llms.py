@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import struct
 from pathlib import Path
 from typing import Any
@@ -200,6 +201,7 @@ def test_a_config_of_a_user(tmp_path: Path) -> None:
     path.write_text(json.dumps(TINY))
     model = llms.find(f"hf:{path}")
     assert model.parameters == 2 * (64 * 64 * 2 + 2 * 64 * 32 + 3 * 64 * 128 + 2 * 64) + 64 + 256 * 64
+    assert llms.find(f"hf:{tmp_path}").parameters == model.parameters
 
 
 def test_a_config_without_end_is_not_read(tmp_path: Path) -> None:
@@ -216,6 +218,19 @@ def test_a_config_without_end_is_not_read(tmp_path: Path) -> None:
         ({"num_hidden_layers": -2}, "whole number"), ({"num_key_value_heads": 3}, "share"),
         ({"vocab_size": 10**12}, "whole number"), ({"num_attention_heads": 0}, "above 0"),
         ({"num_local_experts": 4, "num_experts_per_tok": 8}, "chosen"),
+        ({"num_local_experts": 4, "num_experts_per_tok": 0}, "so many"),
+        ({"num_local_experts": 4, "moe_intermediate_size": 0}, "so many"),
+        ({"num_local_experts": 4, "first_k_dense_replace": 9}, "so many"),
+        ({"num_kv_shared_layers": 9}, "so many"), ({"hidden_size": 66}, "channels"),
+        ({"sliding_window": 8, "hybrid_layer_pattern": [0]}, "so many"),
+        ({"vocab_size": 0}, "so many"), ({"vocab_size": None}, "vocab_size"),
+        ({"model_type": "bert"}, "bert"),
+        ({"kv_lora_rank": 8, "qk_nope_head_dim": 0, "v_head_dim": 0}, "so many"),
+        ({"partial_rotary_factor": math.nan}, "number"), ({"partial_rotary_factor": "half"}, "number"),
+        ({"routed_scaling_factor": -1}, "number"), ({"rope_theta": "x"}, "number"),
+        ({"linear_attn_config": [1]}, "table"),
+        ({"linear_attn_config": {"num_heads": 2}}, "head_dim"),
+        ({"linear_attn_config": {"num_heads": 2, "full_attn_layers": 5}}, "list"),
     ],
 )  # fmt: skip
 def test_a_config_that_cannot_be_true_is_refused(change: dict[str, Any], word: str, tmp_path: Path) -> None:
@@ -288,8 +303,15 @@ def test_latent_attention_in_a_gguf_file(newer: bool, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"GGUF", b"GGUF" + b"\xff" * 64, gguf(HEADER, ["a"])[:90], b"PK\x03\x04"]
-)
+    "data",
+    [
+        b"", b"GGUF", b"GGUF" + b"\xff" * 64, gguf(HEADER, ["a"])[:90], b"PK\x03\x04",
+        # The tensor's sides are one, and its name one letter: 2^31 of them are not read.
+        gguf(HEADER, ["a"])[:-24] + struct.pack("<I", 2**31) + bytes(2**20),
+        gguf(HEADER, []).replace(b"block_count\4", b"block_count\6"),
+        gguf(HEADER | {"kv": 8}, []).replace(b"llama.kv\4", b"llama.kv\x08"),
+    ],
+)  # fmt: skip
 def test_a_damaged_gguf_file_is_refused(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "bad.gguf"
     path.write_bytes(data)

@@ -36,8 +36,8 @@ _SIZE = re.compile(r"\d+(\.\d+)?[bm]")
 _SIZED = re.compile(r"(\d+x)?\d+(\.\d+)?[bm]|a\d+(\.\d+)?b")  # "8x7b", "30b-a3b"
 # Longest text in the header of a GGUF file that is believed; vocabularies have a million entries at most.
 _LONGEST, _MOST = 2**20, 2**22
-# Bytes of a config.json.
-_LARGEST = 2**24
+# Bytes of a config.json and of the header of a GGUF file.
+_LARGEST, _LARGEST_HEADER = 2**24, 2**26
 # Tensors of a layer, at least; and how far what is counted may be off what a file holds.
 _FEWEST, ALIKE = 5, 0.03
 # Billions of parameters of the model that most people run, where only its family is named.
@@ -160,15 +160,17 @@ def note(name: str) -> str:
 
 def is_file(name: str) -> bool:
     """True if it means a file of the user rather than a name of the table."""
-    return name.removeprefix("hf:").endswith((".json", ".gguf"))
+    path = name.removeprefix("hf:")
+    return path.endswith((".json", ".gguf")) or (path != name and Path(path).is_dir())
 
 
 @cache
 def find(name: str) -> LanguageModel:
     """The model of a name (`llama-3.1-8b`, `meta-llama/Llama-3.1-8B-Instruct`), of a `config.json`
-    (`hf:./config.json`) or of a GGUF file. Raises InputError with the nearest names."""
+    (`hf:./config.json`, or its folder) or of a GGUF file. Raises InputError with the nearest names."""
     if is_file(name):
         path = Path(name.removeprefix("hf:"))
+        path = path / "config.json" if path.suffix not in (".json", ".gguf") else path
         try:
             if path.suffix == ".gguf":
                 with path.open("rb") as file:
@@ -232,7 +234,7 @@ def _gguf(file: BinaryIO, name: str) -> tuple[dict[str, Any], int]:
     def read(form: str) -> Any:
         size = struct.calcsize("<" + form)
         data = file.read(size)
-        if len(data) < size:
+        if len(data) < size or file.tell() > _LARGEST_HEADER:
             raise InputError(f"{name} ends within its header")
         return struct.unpack("<" + form, data)[0]
 
@@ -265,6 +267,12 @@ def _gguf(file: BinaryIO, name: str) -> tuple[dict[str, Any], int]:
         tensor = text()
         sizes[tensor] = prod(read("Q") for _ in range(read("I")))
         read("I"), read("Q")
+
+    def number(key: str) -> int:
+        if not isinstance(stated := header.get(key, 0), int):
+            raise InputError(f"{name} is damaged: {key} is a whole number, not {stated!r:.20}")
+        return stated
+
     kind = str(header.get("general.architecture", ""))
     table = tomllib.loads(_data("gguf.toml"))
     named = ((ours, f"{kind}.{theirs}") for ours, theirs in table["words"].items())
@@ -272,13 +280,14 @@ def _gguf(file: BinaryIO, name: str) -> tuple[dict[str, Any], int]:
     if "kv_lora_rank" in config:
         # Of latent attention newer files state what is kept, and the heads beside it.
         parts = (f"{kind}.attention.{part}_length" for part in ("key", "value"))
-        wide, value = (header.get(f"{part}_mla", header.get(part, 0)) for part in parts)
-        config |= {"qk_nope_head_dim": wide - config.get("qk_rope_head_dim", 0), "v_head_dim": value}
-    config.setdefault("vocab_size", len(header.get("tokenizer.ggml.tokens", ())))
+        wide, narrow = (number(f"{part}_mla") or number(part) for part in parts)
+        config |= {"qk_nope_head_dim": wide - number(f"{kind}.rope.dimension_count"), "v_head_dim": narrow}
+    tokens = header.get("tokenizer.ggml.tokens")
+    config.setdefault("vocab_size", len(tokens) if isinstance(tokens, list) else 0)
     config["model_type"] = table["families"].get(kind, kind)
     config["tie_word_embeddings"] = "output.weight" not in sizes
     config["attention_bias"] = "blk.0.attn_q.bias" in sizes
     if config["model_type"] == "gemma3_text":
         config["sliding_window_pattern"] = 6
-    whole = header.get("split.count", 0) <= 1 and len(sizes) > _FEWEST * config.get("num_hidden_layers", 0)
+    whole = number("split.count") <= 1 and len(sizes) > _FEWEST * number(f"{kind}.block_count")
     return config, sum(sizes.values()) if whole else 0

@@ -134,6 +134,9 @@ class Client:
     def clean(self, text: str) -> str:
         """Words of the server in one line, without the key and what a terminal would obey."""
         safe = text.replace(self.key, "***") if self.key else text
+        # A limit may have cut the key in two.
+        cut = next((n for n in range(len(self.key) - 1, 3, -1) if safe.endswith(self.key[:n])), 0)
+        safe = f"{safe[:-cut]}***" if cut else safe
         return visible(" ".join(safe.split())[:MAX_QUOTED])
 
     async def connect(self) -> None:
@@ -180,7 +183,7 @@ class Client:
                         self._move(urljoin(address, response.headers.get("Location", "")))
                         continue
                     self.engine = self.clean(response.headers.get("Server", ""))
-                    body = await response.content.read(LONGEST_LINE)
+                    body = await _body(response, LONGEST_LINE)
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
                 said = self.clean(str(getattr(error, "os_error", error))) or type(error).__name__
                 problem = f"no server answers at {self.url}: {said}"
@@ -226,7 +229,7 @@ class Client:
             ):
                 if response.status != 200:
                     kind = "redirect" if 300 <= response.status < 400 else f"http-{response.status}"
-                    text = (await response.content.read(4096)).decode("utf-8", "replace")
+                    text = (await _body(response, 4096)).decode("utf-8", "replace")
                     timing.failure, timing.said = kind, self.clean(text)
                 elif "event-stream" not in response.headers.get("Content-Type", ""):
                     kind = response.headers.get("Content-Type", "none")
@@ -288,6 +291,14 @@ class Client:
             timing.prompt_tokens = chunk.usage.prompt_tokens
             timing.answer_tokens = chunk.usage.completion_tokens
         return True
+
+
+async def _body(response: aiohttp.ClientResponse, most: int) -> bytes:
+    """The body up to `most` bytes; one `read` would give what has arrived."""
+    data = b""
+    while len(data) < most and (packet := await response.content.read(most - len(data))):
+        data += packet
+    return data
 
 
 def address(text: str) -> str:

@@ -29,7 +29,7 @@ from gpuwise.workloads import registry
 SHOWN = 25
 REASONED = 3
 # Files and names that would be traced: nobody's code is run for a question.
-FOREIGN = re.compile(r"\w:\w|\.(?:py|json|gguf|toml|safetensors)\b", re.IGNORECASE)
+FOREIGN = re.compile(r"\w(?<!\bserved):[\w./~]|\.(?:py|json|gguf|toml|safetensors)\b", re.IGNORECASE)
 # What the form shows in a way of its own: limits as sliders, and options.
 LIMITS = ("budget", "deadline", "memory", "power")
 OWN_WAY = ("mode", "precision", "work", "latency", "gpus", "form", *LIMITS)
