@@ -284,9 +284,9 @@ branches in bf16 half a GB beside one. Compiled training holds less than is repl
 computes again what it does not keep (separate attention kernels of BERT, the U-Net), and where the
 gradient of a head is summed over chunks in 32 bits: replayed, all chunks' products are there until they are
 summed at once. Compiled inference took 0.08 GB more than is replayed for ViT, where the compiler casts all
-weights before it multiplies: their 16-bit copies (0.17 GB) are there at once. The prompts of 256 were measured
-before the cache was written by rows: copies of values were put off to the end, and more than one layer's
-projections were there."""
+weights before it multiplies: their 16-bit copies (0.17 GB) are there at once. The prompts of 256 were
+measured before the cache was written by rows: copies of values were put off to the end, and more than one
+layer's projections were there."""
 BRANCHED = ("googlenet", "inception-v3")
 WITH_HEAD = ("llm-124m", "llm-1b")
 

@@ -293,7 +293,8 @@ def _answered(market: _Market, need: Need) -> Recommendation:
         if need.asks == "number" and need.deadline_s is not None and (several := _in_time(market, need)):
             return several
         if error.code == "bench" and names_of(need) and isinstance(other, Recommendation):
-            return replace(other, answer=f"How fast that is, is not known: {why}. {other.answer}")
+            of = phrases.counted(*(_one_set(need) or (names_of(need)[0], 1)))
+            return replace(other, answer=f"How fast {of} is, is not known: {why}. {other.answer}")
         if need.asks == "too much" and error.code == "no-price" and isinstance(other, Recommendation):
             name, count = _one_set(need) or ("", 0)
             named = phrases.begun(phrases.counted(name, count))

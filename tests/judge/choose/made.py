@@ -13,7 +13,7 @@ from typing import Any
 
 from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog
-from gpuwise.judge.choose import answer, decide, owning, phrases, verdicts
+from gpuwise.judge.choose import answer, decide, phrases, verdicts
 from gpuwise.judge.choose.candidates import HOURS_PER_YEAR, PAID, STATED
 from gpuwise.judge.choose.need import USUAL_NOTE, settled
 from gpuwise.judge.choose.speeds import RECOMPUTES
@@ -146,10 +146,8 @@ def rows(numbers: Callable[[str], str], brief: Callable[[object], str]) -> Itera
         texts = (
             answer.plainly(found), "; ".join(answer.reasons(found)), answer.runner_up(found),
             "; ".join(answer.limits(need)), verdicts.verdict(found, other),
-            *(verdicts.would_do_more(each, first, need) for each in more),
             *(decide.allowing("spot rent", each, first.cost_per_item_usd, need) for each in more),
             *((verdicts.against(bill, found) for bill in BILLS) if n % 2 else ()),
-            *(owning.rented_instead(found, each) for each in more),
             *(answer.differences(plain, found) if not n + s else ()),
         )  # fmt: skip
         yield f"{n} {f} {s} | {' | '.join(map(said, texts))}"
@@ -162,7 +160,6 @@ def rows(numbers: Callable[[str], str], brief: Callable[[object], str]) -> Itera
         for one in (None, 90.0):
             why = answer.why(need, option, FIRST, speed, one, spec)
             yield f"{brief(tuple(changes.values()))} {one} | {said('; '.join(why))}"
-    yield from (f"{hours} | {phrases.hours_until(need, hours)}" for hours in (1.0, 8766.0))
     speeds, offers = world()
     for limit in LIMITS:
         with suppress(GpuwiseError):

@@ -13,7 +13,7 @@ from typing import Any
 
 from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog
-from gpuwise.judge.choose import candidates, fit, owning, phrases, verdicts
+from gpuwise.judge.choose import candidates, fit, phrases, verdicts
 from gpuwise.judge.choose.candidates import machines, price_half
 from gpuwise.judge.choose.need import need_for, presets, settled
 from gpuwise.model.judgement import Bill, Need, Quote, Recommendation
@@ -98,8 +98,6 @@ def asked(numbers: Callable[[str], str], refusal: Callable[[GpuwiseError], str])
             yield f"{told[:4]} {numbers(told)} {one and (ratio or 1.0) < phrases.WORTH_A_WORD}"
         if asks.get("asks") == "able":
             yield from (f"{bill.of} {numbers(verdicts.against(bill, found))}" for bill in BILLS)
-            rents = [each for each in found.options if each.way == "on-demand"]
-            yield from (numbers(owning.rented_instead(found, rent)) for rent in rents[:2])
 
 
 def models() -> Iterator[str]:
