@@ -179,7 +179,7 @@ def test_a_served_model(gpuwise: Cli) -> None:
         (("served:llama-9",), 2, "did you mean llama-"),
         (("served:qwen3-32b", "--gpu", "rtx-4090"), 5, "take 61.5 GiB on each GPU"),
         (("served:qwen3-8b", "--gpu", "v100-pcie-16gb"), 5, "an engine has 14.4 GiB"),
-        (("served:qwen3-8b", "--precision", "fp32"), 2, "no weights are served in fp32"),
+        (("served:qwen3-8b", "--precision", "fp32"), 2, "no weights in fp32"),
         (("served:qwen3-8b", "--from", "last"), 2, "take no result"),
         (("qwen3-8b", "--mode", "train"), 2, "qwen3-8b-lora"),
     ],

@@ -78,7 +78,7 @@ def served(path: str) -> LanguageModel:
     feed = max(0.0, (total - routed) / layers - 2 * width * (width + 1024)) / (3 * width)
     shape = {
         "hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": width // 128,
-        "num_key_value_heads": 8, "intermediate_size": round(feed), "vocab_size": 0,
+        "num_key_value_heads": 8, "intermediate_size": round(feed), "vocab_size": 1,
     }  # fmt: skip
     if active:
         shape |= {
