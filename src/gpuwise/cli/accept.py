@@ -142,20 +142,26 @@ def _measured_rack(options: dict[str, Any]) -> dict[str, str]:
         name, why = next(iter(missing.items()))
         raise RunError(f"no host answered; {name}: {why}", hint=f"gpuwise doctor on {name}")
     answered = tuple(host for host in hosts if host.name not in missing)
-    bundles, common = [folder / f"{host.name}.zip" for host in answered], folder / "all-hosts.json"
-    # A host that answers only now joins what the others did together.
-    done = common.exists() and common.stat().st_mtime >= max(each.stat().st_mtime for each in bundles)
-    if "limits" in options["suites"] and len(answered) > 1 and not done:
-        from gpuwise.judge.accept import bundle
-
-        cards = [len(bundle.unpack(each).cards) for each in bundles]
-        how = ["--device", "cpu"] if kind == "cpu" else []
-        how += ["--toy"] if options["toy"] else []
-        how += ["--time", options["time_s"]] if options["time_s"] else []
-        apart = replace(rack, hosts=answered).exchange(min(cards), [*how, "--quiet"], TOGETHER_S)
-        if apart:
-            missing["all hosts"] = "; ".join(f"{name}: {why}" for name, why in apart.items())
+    if "limits" in options["suites"] and len(answered) > 1:
+        missing |= _exchanged(replace(rack, hosts=answered), options)
     return missing
+
+
+def _exchanged(rack: cluster.Rack, options: dict[str, Any]) -> dict[str, str]:
+    """Measure what all GPUs of these hosts do together; why that failed, if it did. It is measured again when
+    a host has answered since."""
+    from gpuwise.judge.accept import bundle
+
+    bundles = [rack.folder / f"{host.name}.zip" for host in rack.hosts]
+    common = rack.folder / "all-hosts.json"
+    if common.exists() and common.stat().st_mtime >= max(each.stat().st_mtime for each in bundles):
+        return {}
+    words = ["--device", "cpu"] if options["device"] and options["device"][0] == "cpu" else []
+    words += ["--toy"] if options["toy"] else []
+    words += ["--time", options["time_s"]] if options["time_s"] else []
+    cards = min(len(bundle.unpack(each).cards) for each in bundles)
+    missing = rack.exchange(cards, [*words, "--quiet"], TOGETHER_S)
+    return {"all hosts": "; ".join(f"{name}: {why}" for name, why in missing.items())} if missing else {}
 
 
 class _Cards(Screen):

@@ -619,7 +619,7 @@ def _cards(need: Need) -> tuple[str, ...]:
     return tuple(spec.id for spec in fit if not EXPORT.search(spec.id))
 
 
-IN_HOST = "layers in the host's memory, much slower,"
+IN_HOST = "layers in the host's memory, much slower"
 # Below it no computer runs that holds one of the GPUs here: the least cards take 30 W, and it as much.
 LEAST_COMPUTER_W = 60.0
 
@@ -636,7 +636,7 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
     said = [str(error)]
     if error.code == "too-large" and need.task and (named := _one_set(need)):
         said += [speeds.recipes(need, *named)] if need.task != "infer" else []
-        said += [speeds.shorter(need, *named), f"{IN_HOST} are not counted"]
+        said += [speeds.shorter(need, *named), f"{IN_HOST}, are not counted"]
         whole = named[1] == needs.MOST_TOGETHER or need.asks == "number"
         if whole and (number := speeds.fewest_to_hold(need, named[:1])) and number > needs.MOST_TOGETHER:
             nodes = f"{ceil(number / needs.MOST_TOGETHER)} machines of {needs.MOST_TOGETHER}"
@@ -692,7 +692,8 @@ def _one_set(need: Need) -> tuple[str, int] | None:
 def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Recommendation:
     """The choice, with every GPU that has no price among those left out, and why of what was named."""
     need = choice.need
-    names = names_of(need) or names_of(asked)  # Which were given up where nobody rents them
+    # Where nobody rents the named GPUs, the answer is of others; why is said of those that were named.
+    names = names_of(need) or names_of(asked)
     today = market.facts.today
     # Nobody sells them, so nobody was asked how fast they are: half of the catalog.
     sold = offered(need, market.usable(need), today)
@@ -717,7 +718,7 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     lacking = [kind for kind in kinds if kind not in {option.way for option in choice.options}]
     unknown = [f"a price of {', '.join(missing)} for this"] * bool(missing)
     offloads = bool(need.task) and "does not fit" in " ".join(named)
-    unknown += [f"how fast it is with {IN_HOST.rstrip(',')}"] * offloads
+    unknown += [f"how fast it is with {IN_HOST}"] * offloads
     unknown += [f"a price of {' or '.join(lacking)} rent that keeps the limits"] * bool(lacking)
     lists = (o.listed_on or o.seen_on for o in market.facts.offers if o.source.id != "own-prices")
     day = min(max(lists, default=""), today.isoformat())

@@ -157,7 +157,9 @@ def _rents(day: date) -> Mapping[str, float]:
     return {gpu_id: rent for gpu_id, rent in rents if rent is not None}
 
 
-_load = lru_cache(maxsize=256)(lambda path, changed: store.load_all(path))
+@lru_cache(maxsize=256)
+def _load(path: Path, changed: int) -> tuple[Result, ...]:
+    return store.load_all(path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
+from statistics import fmean
 from typing import Any
 
 from gpuwise.judge.accept.bundle import LOOSE
@@ -237,40 +238,54 @@ def _copied(found: Acceptance, link: Link) -> dict[str, str]:
 
 def soaks(every: Sequence[tuple[str, Judged]]) -> Section:
     """Each soak from its first to its last quarter; those that slowed most are drawn over time."""
-    found = [(f"{host} {j.card.name}".strip(), m) for host, j in every for m in j.card.result.measurements]
-    found = sorted((each for each in found if all(quarters(each[1]))), key=lambda each: _kept(each[1]))
-    rows: list[dict[str, Any]] = []
-    lines: dict[str, list[Series]] = {"speed, first quarter = 1": [], "temperature, °C": []}
-    for name, m in found:
-        (first, last), told, items = quarters(m), m.telemetry or Telemetry(samples=0), m.items_per_step or 0.0
-        began_s, clock = m.windows[0].started_s, told.sm_clock_min_hz
-        rows.append({
-            "card": name, "ran": seconds(m.windows[-1].ended_s - began_s),
-            "first quarter": rate(items / first, m.item), "last quarter": rate(items / last, m.item),
-            "change": percent(_kept(m) - 1), "hottest": celsius(told.temperature_max_c),
-            "lowest clock": f"{clock / 1e6:.0f} MHz" if clock else "",
-            "ended": m.error or ("" if m.status == "ok" else m.status),
-        })  # fmt: skip
-        kept = [(w.ended_s, first * len(w.step_s) / sum(w.step_s)) for w in m.windows]
-        heat = [(read.at_s, read.temperature_c) for read in told.timeline if read.temperature_c is not None]
-        for drawn, values in zip(lines.values(), (kept, heat), strict=True):
-            line = tuple(Point(x=(at_s - began_s) / 60, y=y, dot=False) for at_s, y in values)
-            drawn.append(Series(name=name, points=line))
-    charts = []
-    for title, drawn in lines.items():
-        if points := [point for line in drawn[:FADED] for point in line.points]:
-            ends = 0.95 * min(p.y for p in points), 1.02 * max(p.y for p in points)
-            x = linear("minutes", (p.x for p in points))
-            charts.append(Plot(x=x, y=Axis(title=title, ends=ends), series=tuple(drawn[:FADED]), height=160))
+    cards = [(f"{host} {each.card.name}".strip(), each.card.result.measurements) for host, each in every]
+    found = [(name, m, *quarters(m)) for name, of_card in cards for m in of_card]
+    found = [each for each in found if all(each[2:])]  # The others are no soaks
+    found.sort(key=lambda each: each[2] / each[3])
+    drawn = found[:FADED]
+    speed = [
+        (name, m, [(w.ended_s, first / fmean(w.step_s)) for w in m.windows]) for name, m, first, _ in drawn
+    ]
+    heat = [(name, m, _temperatures(m)) for name, m, *_ in drawn]
+    charts = (*_over_soak("speed, first quarter = 1", speed), *_over_soak("temperature, °C", heat))
     caption = "Cards that slowed most." if len(found) > FADED else "Each card over its soak."
-    figure = Figure(charts=tuple(charts), table=Table.of(rows, title="Soak"), caption=caption)
+    table = Table.of((_soaked(*each) for each in found), title="Soak")
+    figure = Figure(charts=charts, table=table, caption=caption)
     return section("certificate", "soak", figures=(figure,) if found else ())
 
 
-def _kept(m: Measurement) -> float:
-    """The speed of a soak's last quarter over that of its first."""
-    first, last = quarters(m)
-    return first / last
+def _soaked(name: str, m: Measurement, first_s: float, last_s: float) -> dict[str, Any]:
+    """A soak in one row: its mean step in the first and in the last quarter, heat, clock and how it ended."""
+    telemetry, items = m.telemetry or Telemetry(samples=0), m.items_per_step or 0.0
+    clock_hz = telemetry.sm_clock_min_hz
+    return {
+        "card": name, "ran": seconds(m.windows[-1].ended_s - m.windows[0].started_s),
+        "first quarter": rate(items / first_s, m.item), "last quarter": rate(items / last_s, m.item),
+        "change": percent(first_s / last_s - 1), "hottest": celsius(telemetry.temperature_max_c),
+        "lowest clock": f"{clock_hz / 1e6:.0f} MHz" if clock_hz else "",
+        "ended": m.error or ("" if m.status == "ok" else m.status),
+    }  # fmt: skip
+
+
+def _temperatures(m: Measurement) -> list[tuple[float, float]]:
+    """Each time at which the sensor was read, and the temperature then in °C."""
+    timeline = m.telemetry.timeline if m.telemetry else ()
+    return [(each.at_s, each.temperature_c) for each in timeline if each.temperature_c is not None]
+
+
+def _over_soak(
+    title: str, soaked: Sequence[tuple[str, Measurement, Sequence[tuple[float, float]]]]
+) -> Iterator[Plot]:
+    """A line of each soak's (time, value) over its minutes; nothing where no value was read."""
+    lines = []
+    for name, m, values in soaked:
+        began_s = m.windows[0].started_s
+        points = tuple(Point(x=(at_s - began_s) / 60, y=value, dot=False) for at_s, value in values)
+        lines.append(Series(name=name, points=points))
+    if points := tuple(point for line in lines for point in line.points):
+        ends = 0.95 * min(point.y for point in points), 1.02 * max(point.y for point in points)
+        x = linear("minutes", (point.x for point in points))
+        yield Plot(x=x, y=Axis(title=title, ends=ends), series=tuple(lines), height=160)
 
 
 def brief(issues: Sequence[Issue]) -> Iterator[Issue]:

@@ -102,7 +102,7 @@ def table(
             "time": seconds(option.time_s.value) if option.time_s else "",
             "cost": span(option.cost_usd, usd) if option.cost_usd else "",
             each: span(cost.times(scale), money) if cost else "",
-            # It is paid whatever the speed, so it is no closer known for an interval of the price alone.
+            # The price of an hour does not depend on the speed, so it is shown without an interval.
             hourly: usd(option.per_hour_usd) if option.per_hour_usd and by_hour else "",
             "energy": Amount(f"{significant(kwh, 2)} kWh", kwh, "kWh") if kwh is not None else "",
             "memory free": percent(max(0.0, spare), 0) if spare is not None else "",
@@ -249,8 +249,8 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
     lines += [f"{', '.join(dict.fromkeys(gpus))}: {why}" for why, gpus in by.items()]
     lines += _left_out(found)
     lines += [f"Not known: {'; '.join(found.unknown)}"] * bool(found.unknown)
-    old = filter(None, map(lacks, dict.fromkeys(option.gpu_id for option in shown)))
-    lines += [f"Old generation: {'; '.join(old)}"] if any(map(lacks, (o.gpu_id for o in shown))) else []
+    old = [*filter(None, map(lacks, dict.fromkeys(option.gpu_id for option in shown)))]
+    lines += [f"Old generation: {'; '.join(old)}"] * bool(old)
     stated = found.need.acquire != "rent" and found.need.assumptions != Assumptions()
     if any(o.outlay_usd for o in shown) or why or stated:
         lines.append(assumed(found.need.assumptions, service=found.need.period_s is not None))

@@ -57,7 +57,8 @@ def row(level: Level) -> dict[str, str]:
 def table(result: Result) -> Table:
     """One row a level of load."""
     found, below = levels(result.measurements), list(notes(result))
-    for first, serving, load in found[:1]:
+    if found:
+        first, serving, load = found[0]
         asked = f"prompt {load.prompt}, answer {load.answer} tokens"
         got = f"{significant(serving.prompt_tokens)} and {significant(serving.answer_tokens)} on average"
         below.insert(
@@ -74,9 +75,10 @@ def curve(result: Result) -> list[str]:
     """The throughput-latency curve as lines of a terminal: a bar is tokens a second."""
     every = levels(result.measurements)
     found = [(m.throughput.value, serving, load) for m, serving, load in every if m.throughput is not None]
+    most = max((speed for speed, *_ in found), default=0.0)
     lines = []
     for speed, serving, load in found if len(found) > 1 else ():
-        drawn = bar(speed / max(each for each, *_ in found), BAR)
+        drawn = bar(speed / most, BAR)
         first, per = serving.first_token_s, serving.per_token_s
         parts = [
             f"TTFT p99 {seconds(first.p99.value)}" if first else "",

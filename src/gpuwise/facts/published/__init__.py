@@ -329,20 +329,23 @@ def _checked(figure: Figure, origin: Origin, framework: str, today: date) -> Rec
         return skipped(figure.line, f"not a count of GPUs: {str(stated_count)[:40]!r}")
     if not workload:
         return skipped(figure.line, "says nowhere which network ran")
-    as_read = ("mode", "stated", "compiled", "versions", "date", "note")
-    same: dict[str, Any] = {name: getattr(figure, name) for name in as_read}
     return record(
-        **same,
         gpu=gpu,
         gpu_id=gpu_id,
         gpus=int(count),
         workload=workload,
+        mode=figure.mode,
         speed=speed,
         precision=figure.precision or names.as_run(figure.stated, gpu_id),
+        stated=figure.stated,
+        compiled=figure.compiled,
         framework=figure.framework or framework,
+        versions=figure.versions,
         batch=names.whole(figure.batch_per_gpu),
+        date=figure.date,
         source=origin.source,
-        # Of a format that does not know its items the network may say them.
+        # Where a format does not say what its items are, the network may.
         item=names.item_of(workload, figure.item) if figure.item in ("item", "sample") else figure.item,
         locator=f"{origin.name}, line {figure.line}",
+        note=figure.note,
     )

@@ -349,8 +349,8 @@ def attributed(config: RunConfig, spec: WorkloadSpec) -> bool:
 
 
 def fitting(adapter: TorchAdapter, config: RunConfig, report: events.Report) -> int | None:
-    """One GPU's batch. One that nobody asked for is halved here while it does not fit: ranks cannot begin
-    again."""
+    """One GPU's batch. Where no batch was asked for, it is halved here until it fits: ranks that have started
+    cannot start again with another one."""
     batch = child.choose_batch(adapter, config, report)
     if config.batch != 0 and not (config.quick and child.searched(config)):
         return batch
