@@ -329,7 +329,8 @@ def test_a_name_of_several_variants_is_the_usual_one(gpuwise: Cli) -> None:
         (("llama-3.1-8b", "--mode", "train", "--gpu", "l4"), 2, "llama-3.1-8b-lora --mode train --gpu l4"),
         (("resnet50", "--gpu", "k80"), 5, "gpuwise show k80"),
         (("llama-3.1-70b", "--gpu", "h100"), 5, "llama-3.1-70b --gpu h100 --gpus 2"),
-        (("llama-3.1-8b", "--gpu", "2x4090"), 5, "gpuwise fit llama-3.1-8b --gpu 4090"),
+        (("llama-3.1-8b", "--gpu", "2x4090"), 5, "gpuwise fit llama-3.1-8b --gpu 4090 --gpus 2"),
+        (("llama-3.1-8b", "--gpu", "2x:4090"), 5, "gpuwise fit llama-3.1-8b --gpu 4090 --gpus 2"),
     ],
 )
 def test_a_refusal_names_the_command_that_answers(

@@ -76,7 +76,9 @@ def command(workload: str, gpus: tuple[str, ...], to: printer.Output, **options:
             enough = next((n for n in more if not predict(replace(bare, counts=(n,))).exit_status), 0)
             if not enough:  # other formats, engines and numbers of cards
                 name = workload.removeprefix(SERVED)
-                hint = shlex.join(["gpuwise", "fit", name, "--gpu", names])
+                number = records[0].gpus
+                together = ["--gpus", str(number)] * (number > 1)
+                hint = shlex.join(["gpuwise", "fit", name, "--gpu", names, *together])
                 raise NoDataError(several + records[0].refusal, hint=hint)
             other = ("--gpus", str(enough))
         hint = again(other)

@@ -117,7 +117,7 @@ def counted(text: str) -> tuple[str, int]:
     for number in (_BEFORE.match(text), _BEHIND.search(text)):
         if number is None:
             continue
-        name = text[number.end() :] if number.start() == 0 else text[: number.start()].rstrip(" (:")
+        name = (text[number.end() :] if number.start() == 0 else text[: number.start()]).strip(" (:")
         if not is_name(name):
             continue
         count = int(number[1])
