@@ -33,7 +33,10 @@ from gpuwise.model.result import Result
 
 SSH = """#!/bin/sh
 while [ "${1#-}" != "$1" ]; do shift; shift; done
-cat "$BUNDLES/$1.zip"
+case $2 in
+    *bundle.zip*) cat "$BUNDLES/$1.zip";;
+    *) exit 1;;
+esac
 """
 
 

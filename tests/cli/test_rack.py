@@ -43,7 +43,7 @@ case $1 in
     dead) echo "ssh: connect to host dead port 22: Connection timed out" >&2; exit 255;;
 esac
 case $last in
-    *hostname*) echo "192.0.2.9 fd00::2";;
+    *hostname*) cat "$BUNDLES/address";;
     *all-reduce*) echo "$last" > "$BUNDLES/$1.joined"; cat "$BUNDLES/$1.json";;
     *) echo "$last" > "$BUNDLES/$1.asked"; echo "all pass" >&2; cat "$BUNDLES/$1.zip";;
 esac
@@ -98,6 +98,7 @@ def rack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         cards = [card("GPU 0", one, start), card("GPU 1", two, start + 1)]
         (tmp_path / f"{host}.zip").write_bytes(bundle.pack(cards, (), "page", {}, links=links))
         (tmp_path / f"{host}.json").write_bytes(joined(int(host[-1]) - 1, 2))
+    (tmp_path / "address").write_text("192.0.2.9 fd00::2\n")
     (tmp_path / "hosts").write_text("node1  # the first\n\nnode2 /opt/gpuwise\ndead\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -146,6 +147,27 @@ def test_hosts_that_cannot_reach_each_other_are_named_and_the_cards_judged(gpuwi
     assert code == 1  # the slow card
     assert missing["host"] == "all hosts"
     assert missing["why"].startswith("node2: ")
+    assert not (rack / "rack" / "all-hosts.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("address", b"PK\3\4\0\0 a greeting of the shell"),
+        ("address", b" \n"),
+        ("node2.json", b"Welcome to node2!\n{}"),
+        ("node2.json", joined(1, 3)),
+    ],
+)
+def test_hosts_that_answer_something_else_are_named_and_the_cards_judged(
+    gpuwise: Call, rack: Path, name: str, answer: bytes
+) -> None:
+    (rack / "hosts").write_text("node1\nnode2\n")
+    (rack / name).write_bytes(answer)
+    code, out, _ = gpuwise("accept", "--hosts", "hosts", "--json")
+    found = json.loads(out)
+    assert (code, len(found["hosts"])) == (1, 2)  # the slow card
+    assert [each["host"] for each in found["missing"]] == ["all hosts"]
     assert not (rack / "rack" / "all-hosts.json").exists()
 
 

@@ -212,14 +212,14 @@ def test_file_without_figures(gpuwise, theirs):
     assert "0 figures, 2 skipped" in err
 
 
-def test_answers_fast(process):
+def test_answers_fast(process, slowness):
     took_s = stopwatch()
     run = process("results", "resnet50", "--json")
     out, _ = run.communicate(timeout=60)
     assert run.returncode == 0
     assert json.loads(out)["published"]
     # About 0.2 s on an idle machine.
-    assert took_s() < 1
+    assert took_s() < 1 * slowness
 
 
 def test_a_screen_of_results_has_ten_rows_and_a_hundred_columns(gpuwise, kept):

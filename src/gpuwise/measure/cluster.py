@@ -304,17 +304,21 @@ class Rack:
         """Collectives over so many GPUs of each host, joined by torchrun's rendezvous on the first one; their
         common result as FOLDER/all-hosts.json.
         """
-        answers: dict[str, str] = {}
+        head, address, results = self.hosts[0], "", {}
+
+        def found(host: Remote, answer: bytes) -> bool:
+            nonlocal address
+            address = next(iter(answer.decode(errors="replace").split()), "")
+            return re.fullmatch(r"[0-9a-f.:]+", address) is not None
 
         def keep(host: Remote, answer: bytes) -> bool:
-            answers[host.name] = answer.decode(errors="replace").strip()
-            return bool(answers[host.name])
+            if answer:  # without one, what was said says why
+                results[host.name] = store.decode(answer, host.name)
+            return bool(answer)
 
-        head = self.hosts[0]
         # As the others reach it, whatever ssh calls it.
-        if missing := self._run([head], lambda host: "(hostname -I > address)", "address", keep, limit_s):
+        if missing := self._run([head], lambda host: "(hostname -I > address)", "address", found, limit_s):
             return missing
-        address = answers[head.name].split()[0]
         number = {host: str(place) for place, host in enumerate(self.hosts)}
         job = ClusterJob(nodes=len(number), gpus_per_node=gpus, arguments=(*COLLECTIVES, *arguments))
 
@@ -322,12 +326,15 @@ class Rack:
             line = job.command(host=address, rank=number[host], output="all.json")
             return line.replace("gpuwise", host.command, 1)
 
-        if not (missing := self._run(self.hosts, words, "all.json", keep, limit_s)):
-            results = [store.decode(answers[host.name].encode(), host.name) for host in self.hosts]
-            whole = merged(results)
-            common = tuple(m for m in whole.measurements if m.config.nodes > 1)
-            store.save(replace(whole, measurements=common), self.folder / "all-hosts.json")
-        return missing
+        if missing := self._run(self.hosts, words, "all.json", keep, limit_s):
+            return missing
+        try:
+            whole = merged(list(results.values()))
+        except InputError as error:  # the cards are judged all the same
+            return {head.name: str(error)}
+        common = tuple(m for m in whole.measurements if m.config.nodes > 1)
+        store.save(replace(whole, measurements=common), self.folder / "all-hosts.json")
+        return {}
 
     def _run(
         self, hosts: Sequence[Remote], command: Callable[[Remote], str], answer: str,
@@ -353,7 +360,7 @@ class Rack:
                     return ""
             except subprocess.TimeoutExpired:
                 return f"no verdict after {limit_s:.0f} s"
-            except InputError as error:  # a full disk: the others are judged
+            except InputError as error:  # a full disk, or what is no result: the others are judged
                 return f"its answer could not be kept: {error}"
             said = done.stderr.decode(errors="replace").strip().splitlines()
             return visible(said[-1][:200]) if said else f"no answer came back (exit code {done.returncode})"

@@ -299,9 +299,9 @@ def test_a_whole_word_is_a_name_before_it_is_a_number() -> None:
             catalog.counted(name)
 
 
-def test_a_long_list_of_unknown_names_is_read_in_time() -> None:
+def test_a_long_list_of_unknown_names_is_read_in_time(slowness: float) -> None:
     """Each part is looked for in every loose way, and lists repeat their parts."""
     began = time.process_time()
     assert not any(map(catalog.is_name, ("100s. 8 " * 250).split()))
     assert not catalog.is_name("9" * 2000)
-    assert time.process_time() - began < 1.0
+    assert time.process_time() - began < 1.0 * slowness

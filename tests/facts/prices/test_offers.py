@@ -129,7 +129,7 @@ def test_fetched_prices_are_added_and_a_damaged_file_is_named(home: Path) -> Non
     assert caught.value.code == "fetch-prices"
 
 
-def test_all_prices_load_in_less_than_60_ms() -> None:
+def test_all_prices_load_in_less_than_60_ms(slowness: float) -> None:
     catalog.all_gpus()
     took = []
     for _ in range(7):
@@ -138,4 +138,4 @@ def test_all_prices_load_in_less_than_60_ms() -> None:
         began = time.process_time()
         prices.offers(today=TODAY)
         took.append(time.process_time() - began)
-    assert min(took) < 0.060
+    assert min(took) < 0.060 * slowness

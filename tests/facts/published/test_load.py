@@ -108,7 +108,7 @@ def test_codes_of_known_faults_exist():
     assert codes == {"scaling"}
 
 
-def test_loads_fast_and_without_heavy_modules():
+def test_loads_fast_and_without_heavy_modules(slowness):
     code = (
         "import sys, time; from gpuwise.facts import catalog, published; catalog.all_gpus();"
         "t = time.process_time();"
@@ -118,7 +118,7 @@ def test_loads_fast_and_without_heavy_modules():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     took, *heavy = done.stdout.split()
     # 60 ms is the aim; the processors of a test machine are shared.
-    assert float(took) < 0.18
+    assert float(took) < 0.18 * slowness
     assert heavy == []
 
 
