@@ -15,7 +15,7 @@ from math import floor, log10
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.evidence import alike
-from gpuwise.judge.audit.words import ABILITIES, COUNTS, CUES
+from gpuwise.judge.audit.words import ABILITIES, COUNTS, CUES, IN_BITS
 from gpuwise.model.judgement import Claim, Number
 
 # Relative difference of one figure printed by two vendors' pages: 1792 and 1800 GB/s.
@@ -32,6 +32,13 @@ CLOCKS = 0.015
 EXACT_MHZ = 4
 # For "about" and "nearly".
 ROUGH = 0.05
+# A difference that is nobody's rounding, and one beyond anything by which sources differ.
+APART, FAR = 0.15, 0.25
+# Relative difference up to which a figure may be of another edition of the sheet, or was rounded twice; and
+# one that is another variant's: clocks of one chip differ by so much.
+EDITIONS, VARIANTS = 0.04, 0.045
+# Fields in which products differ by more than others.
+OF_WIDTH = frozenset({"memory_bus_bits", "l2_bytes"})
 # How many decimal units of bytes make one of the binary units that the catalog counts in.
 DECIMAL = {"memory_bytes": 2**30 / 1e9, "l2_bytes": 2**20 / 1e6}
 # The parts of an id that name a variant of one product: form factor and memory. A suffix such as -ti names
@@ -94,6 +101,28 @@ def agrees(claim: Claim) -> bool:
         own = (date[:length] for date in dates for length in (4, 7) if date[:length] in said)
         values = [dates[0], *own]
     return all(any(same(claim, one, value) for value in values) for one in claim.values)
+
+
+def is_within(claim: Claim, known: evidence.Evidence, near: float) -> bool:
+    """Whether all values of a claim lie so near a known one that editions differ as much."""
+    value = known.value
+    # What is computed from a clock is as far off as the clock is.
+    near = max(near, VARIANTS) if known.source.kind == "derived" else near
+    if claim.field in COUNTS or claim.field == "memory_bytes" or not isinstance(value, float):
+        return False
+    # Areas and rates per pin are measured and sold to the last digit.
+    near = min(near, ROUNDED) if claim.field in ("die_area_m2", "memory_transfers_per_s") else near
+    return all(isinstance(v, Number) and alike(v.value, value, near) for v in claim.values)
+
+
+def most_of(claim: Claim) -> float:
+    """The largest known value of the field; 0 where there is none."""
+    return max(numbers_of(k.value for k in evidence_of(claim)), default=0.0)
+
+
+def counts_bits(claim: Claim) -> bool:
+    """Whether the digits are right and the unit says bits: "456 Gb/s"."""
+    return claim.field.endswith("_bytes_per_s") and IN_BITS.search(claim.stated) is not None
 
 
 def wrong_values(claim: Claim) -> tuple[Number | str, ...]:

@@ -8,20 +8,37 @@ wrong figure comes about (digits swapped, the sparse rate, another variant's val
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
-from math import inf, nan
+from math import inf
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import agree, evidence, explain
-from gpuwise.judge.audit.agree import ROUNDED, agrees, evidence_of, gpus_with, numbers_of, same, states
+from gpuwise.judge.audit.agree import (
+    APART,
+    EDITIONS,
+    FAR,
+    OF_WIDTH,
+    ROUNDED,
+    VARIANTS,
+    agrees,
+    counts_bits,
+    evidence_of,
+    gpus_with,
+    is_within,
+    most_of,
+    numbers_of,
+    same,
+    states,
+)
 from gpuwise.judge.audit.cells import FORMATS, IN_SUM, POINTED, SUMMED, WHOLE, in_thousands
+from gpuwise.judge.audit.doubts import LEAST, Doubts
 from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism
 from gpuwise.judge.audit.grid import GRID
-from gpuwise.judge.audit.words import COUNTS, FIELDS, IN_BITS, OF_BUS
+from gpuwise.judge.audit.meanings import MACHINE, OF_SUPERCHIP, is_disputed, means_other
+from gpuwise.judge.audit.words import FIELDS
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
 
 WITNESSES = 2
@@ -34,84 +51,18 @@ OF_EACH = frozenset(
 )  # fmt: skip
 # What variants of one name have alike, or near each other: one that no source dates is as old as the others.
 ALIKE = frozenset({"launch", "launch_price_usd"})
-OF_MEMORY = frozenset({"memory_bytes_per_s", "memory_bus_bits"})
-# What programs measure, rates of arithmetic apart.
-MEASURED = frozenset({"memory_bytes_per_s", "link_bytes_per_s", "power_w", "boost_hz", "base_hz", "core_hz"})
 NOT_JUDGED = frozenset({"price", "peak:"})
-# How far a round ratio ("twice") may be off.
+# How far a round ratio ("twice") may be off; and a percentage, which has so many digits, before it is wrong.
 RATIO = 0.2
-# What NVIDIA's Dynamic Boost adds at most to the power that a laptop's maker sets.
-DYNAMIC_BOOST_W = 25
-# Of its rates a laptop's GPU has so much at the lowest power that makers set (RTX 3000: 4.7 of 6.4).
-SLOWED = 0.7
-# And its memory so much more (RTX 3000: 336 of 288 GB/s), and its clock at the highest power (RTX 3050 Ti:
-# 1695 of the 1035 MHz that databases print).
-FASTER, BOOSTED = 1.2, 1.65
-# A ratio that is off by less is nobody's error.
-APART = 0.15
-# The same of a percentage, which has so many digits.
 PERCENT, APART_PERCENT = 3, 0.09
-# So many times a memory's rate is that of a cache, or of several GPUs.
-CACHED = 8.0
 # GPUs of the systems that are sold, and how near a sum of theirs is, which sheets round.
 SYSTEMS, OF_SYSTEM = (8, 16, 36, 72), 0.015
-# Of its memory a GPU leaves a program so much.
-USABLE = 0.92
-# Of so many GPUs a field that stands alike on lines is right, and so many times as often as it is wrong.
-ROWS, MOST_RIGHT = 4, 3
-OF_CELLS = ("memory_bytes", "memory_type")
-# And the bits that find errors in GDDR memory leave so much: 15 GB of 16.
-WITH_ECC = 15 / 16
-# Bytes/s between the two chips of a superchip (NVLink-C2C).
-TO_PROCESSOR = 900e9
-# Makers of consumers' cards set clocks so many times the reference's; beyond CPU times it is a processor's.
-OVERCLOCKED, CPU = 1.07, 1.45
-# Megabytes of which the memory of every GPU is a multiple.
-WHOLE_MB = 64
-# How far the size that a driver reports may be from the one that is sold; and from how many times a GPU's
-# memory on a size, of so many bytes or more, is that of the machine around it.
-REPORTED, MACHINE, HOST = 0.02, 2.4, 150 * 2**30
-# Relative difference beyond anything by which sources differ.
-FAR = 0.25
-# The same of buses and caches, which sources do not round.
+# The difference beyond anything by which sources differ in buses and caches, which they do not round.
 WIDE = 0.15
 # Nanometres up to which one process has names that are one apart.
 FINE = 5
-# Relative difference up to which a figure may be of another edition of the sheet, or was rounded twice.
-EDITIONS = 0.04
-# Prices in euros beside those in dollars; since when peaks are stated at the boost clock alone; how near one
-# at the base clock, which is computed and rounded, is.
-TAXED, AT_BOOST, AT_BASE = 1.45, "2018", 0.006
-OF_SUPERCHIP, OF_MAKER = frozenset({"memory_bytes", "memory_bytes_per_s"}), ("architecture", "chip")
-# The same of a figure that is another variant's: clocks of one chip differ by so much.
-VARIANTS = 0.045
-# A figure that is so many times the known one, or less, and of no known kind of error is of something else.
-OTHER = 10.0
-# Fields in which products differ by more.
-OF_WIDTH = frozenset({"memory_bus_bits", "l2_bytes"})
-# How near once or twice the FP32 rate a 16-bit rate of the ordinary cores is, at whichever clock.
-VECTOR = 0.07
-ONCE = re.compile("GA10[2-9]|AD10|GB20")
-# Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text.
-MOSTLY = 4
-# Claims of a group that must agree, and as many as contradict, for a contradiction to be sure.
-LEAST = 2
 # Claims of one row that only one of several variants explains: the row speaks of that one.
 DISTINCT = 2
-# A text about something else mentions GPUs in passing. A claim is accused only where at least COMPANY other
-# claims within NEARBY lines are right; sizes of memory count in tables only, since they stand beside names of
-# GPUs in any text. It takes 2 false
-# accusations of 3 in whole documents, 1 true one of 300 in pages about GPUs.
-COMPANY, NEARBY = 2, 12
-# A text of so many lines is not the sheet of one GPU: it describes the machine around the card, too.
-SHEET_LINES = 40
-# What nothing but a card has, so that also a text about something else says it of one.
-OF_CARDS = frozenset({"memory_bytes_per_s", "memory_bus_bits", "memory_type", "tensor_cores", "rt_cores"})
-PLAIN = (*TAKEN_FOR_OTHER, "digit swap", "full die for product")  # No other meaning explains them
-_EURO = re.compile(r"\u20ac|\beur", re.IGNORECASE)
-_UNIT = re.compile(r"\d ?[A-Za-z]")
-# "500+ TFLOPS", "1000W+"
-_LEAST = re.compile(r"\w\+(?! ?\d)")
 _COMMA = re.compile(r"(?<![\d.,])\d{1,3},(?:\d{1,2}|0\d\d)(?![\d.,])")
 _THOUSANDS = re.compile(rf"(?<![\d.,]){POINTED}(?![\d.,]) ?(?:[GT]|M?Hz)")
 
@@ -126,171 +77,15 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     systems = _of_systems(claims)
     claims = _summed(claims)
     verdicts = [_verdict(claim) for claim in claims]
-    judged = list(zip(claims, verdicts, strict=True))
-    text = Around(claims, [claim for claim, verdict in judged if verdict == "contradicts"])
-    # Where more is wrong than right it is the reading that fails: columns that moved, another GPU meant. But
-    # values with their units in their cells cannot have moved unseen.
-    places: dict[object, Counter[str]] = defaultdict(Counter)
-    # A figure that a text repeats counts once.
-    once = {(c.block >= GRID and n, c.gpu_ids, c.field, c.stated): (c, v) for n, (c, v) in enumerate(judged)}
-    for claim, verdict in once.values():
-        places[claim.block // GRID, claim.field][verdict] += 1
-        if verdict == "contradicts" and (text.mechanism(claim) or ("",))[0] in TAKEN_FOR_OTHER:
-            # A rate of the other kind is read right: of just this GPU and format.
-            places[_failing(claim)]["agrees"] += 1
-            continue
-        near = claim.field != "power_w" and any(_is_within(claim, k, EDITIONS) for k in evidence_of(claim))
-        if verdict == "contradicts" and near:
-            # So near the right value the reading did not fail; but power near it may be what was drawn.
-            continue
-        united = verdict == "contradicts" and _UNIT.search(claim.stated)
-        for key in (_failing(claim), claim.group):
-            places[key].update((verdict, "united") if united else (verdict,))
-    # A sentence that states the right value, too, speaks of two things: what is stated and what is reached.
-    said = Counter(_said(c) for c in claims)
-    right = {_said(c) for c, v in judged if c.sure and v == "agrees"}
-    agreed: dict[int, set[tuple[str, tuple[str, ...], int]]] = defaultdict(set)
-    for claim, verdict in judged:
-        if verdict == "agrees" and (claim.field != "memory_bytes" or claim.block >= GRID):
-            for place in (claim.line, -(claim.block // GRID) or claim.line):
-                agreed[place].add((claim.field, claim.gpu_ids, claim.line))
-    last = max((claim.line for claim in claims), default=0)
-
-    # A field that stands alike on a line of each of several GPUs, as in a program's objects, is a column.
-    on_line: dict[int, set[tuple[tuple[str, ...], str]]] = defaultdict(set)
-    for claim in claims:
-        on_line[claim.line].add((claim.gpu_ids, claim.field))
-
-    def column_of(claim: Claim) -> object:
-        owners, fields = zip(*on_line[claim.line], strict=True)
-        return (claim.field, frozenset(fields)) if len({*owners}) == 1 else None
-
-    alike_on: dict[object, dict[str, set[tuple[str, ...]]]] = defaultdict(lambda: defaultdict(set))
-    for claim, verdict in judged:
-        alike_on[column_of(claim)][verdict].add(claim.gpu_ids)
-
-    def is_of_column(claim: Claim) -> bool:
-        column = column_of(claim)
-        right, wrong = (len(alike_on[column][verdict]) for verdict in ("agrees", "contradicts"))
-        return claim.block >= GRID or (column is not None and right >= max(ROWS, MOST_RIGHT * wrong))
-
-    def is_whole(claim: Claim) -> bool:
-        return claim.line <= NEARBY and last <= claim.line + NEARBY
-
-    def in_passing(claim: Claim) -> bool:
-        lines = (-(claim.block // GRID), *range(max(claim.line - NEARBY, 1), claim.line + NEARBY + 1))
-        # In a table a field that agrees in two rows counts twice: each shows that the columns are read right.
-        parts = 3 if claim.block >= GRID else 2
-        beside = {one[:parts] for n in lines for one in islice(agreed.get(n, ()), COMPANY + 1)}
-        few = len(beside - {(claim.field, claim.gpu_ids)}) < COMPANY  # one may be its own
-        rare = is_whole(claim) or claim.field in OF_CARDS or (claim.block < GRID and is_of_column(claim))
-        # "A: 1,000 cores, B: 2,000": what is right of B shows how A's is read.
-        rare |= any(f == claim.field and ids != claim.gpu_ids for f, ids, _ in agreed[claim.line])
-        return few and not (rare or text.explain(claim)[0] in PLAIN)
-
-    outside = {
-        (c.block, c.gpu_ids) for c, v in judged
-        if c.field == "memory_bytes" and c.block >= GRID and v == "cannot tell" and c.sure
-        and any(alike(n, size * 2**30, agree.FEW_CLOSE) for n in numbers_of(c.values) for i in c.gpu_ids
-                for size in catalog.sizes_outside(i))
-    }  # fmt: skip
-    # Of a sheet, whose every claim is of one GPU, no other one can be the owner.
-    sheet = _is_sheet(claims) and not _is_of_another(claim for claim, v in judged if v == "contradicts")
-    several = len({claim.gpu_ids for claim in claims}) > 1
-    mixed = _of_lost_columns(claims)
-    sizes = {(c.line, c.gpu_ids, c.stated, c.block >= GRID) for c in claims if c.field == "memory_bytes"}
-    doubted: list[int] = []
-    wrong_of: dict[object, set[tuple[float, ...]]] = defaultdict(set)
-    # Where of the fields that stand near each other more are wrong of a GPU than right, they are of another
-    # product: one named before that the catalog lacks, or one that a sentence goes on about.
-    strange: dict[tuple[str, int], set[tuple[str, Verdict]]] = defaultdict(set)
-    for claim, verdict in judged:
-        if claim.block < GRID and verdict == "contradicts" and text.explain(claim)[0] in PLAIN:
-            # Digits swapped, the base clock: read right, of just this GPU.
-            continue
-        if claim.block < GRID and verdict in ("agrees", "contradicts"):
-            for gpu_id in claim.gpu_ids:
-                strange[agree.product(gpu_id), claim.line].add((claim.field, verdict))
-        elif verdict == "contradicts" and (figures := numbers_of(claim.values)):
-            wrong_of[_column(claim)].add(tuple(figures))
-
-    def is_of_line(claim: Claim) -> bool:
-        """Whether a line of text speaks of this GPU alone, and rightly of another field."""
-        right = {ids for field, ids, _ in agreed[claim.line] if field != claim.field}
-        return len({ids for ids, _ in on_line[claim.line]}) == 1 and claim.gpu_ids in right
-
-    def is_of_stranger(claim: Claim) -> bool:
-        lines = range(claim.line - NEARBY, claim.line + NEARBY + 1)
-        own = {*map(agree.product, claim.gpu_ids)}
-        near = {one for line in lines for it in own for one in strange.get((it, line), ())}
-        wrong = {field for field, verdict in near if verdict == "contradicts"}
-        right = {field for field, verdict in near if verdict == "agrees"}
-        plain = claim.block >= GRID or text.explain(claim)[0] in PLAIN
-        least = 1 + (bool(right) or is_whole(claim))
-        return not plain and len(wrong) > max(least, len(right))
-
-    for place, (claim, verdict) in enumerate(judged):
-        if verdict != "contradicts":
-            continue
-        here, group, kind = places[_failing(claim)], places[claim.group], text.explain(claim)[0]
-        trust = 2 if here["united"] == here["contradicts"] else 1
-        failed = _failing(claim) and here["contradicts"] > max(here["agrees"] * trust, MOSTLY - 1)
-        # Of a table below an unsure heading more must agree than of sentences.
-        many = 2 if claim.block >= GRID else 1
-        least = many * max(LEAST, group["contradicts"])
-        # Shops' prices are the ones at launch by chance, too.
-        least = MOST_RIGHT * group["contradicts"] if claim.group == "prices" else least
-        weak = kind != "digit swap" and claim.group and group["agrees"] < least
-        known, stated = numbers_of(k.value for k in evidence_of(claim)), numbers_of(claim.values)
-        plain = claim.block >= GRID and kind in PLAIN
-        # In a sentence the second value may be of something else; two cells of one row are of one GPU.
-        cells = claim.block >= GRID and kind == "internal contradiction" and claim.field in OF_CELLS
-        besides = not (plain or cells) and not claim.of_any and _said(claim) in right
-        # Of two rates under one mark the smaller is the dense one: "362 / 724*".
-        besides |= kind == "dense as sparse" and said[_said(claim)] > 1
-        # So far from every known value something else is counted: what a job asks for, images a second.
-        # A rate without a unit may be of images, or in the unit of another cell.
-        bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
-        # But not what another GPU has, in a table that states the field rightly of most.
-        of_field = places[claim.block // GRID, claim.field]
-        clock = claim.field.endswith("_hz") and not (claim.block >= GRID and of_field["agrees"])
-        most = CPU if clock and "GHz" in claim.stated else OTHER
-        else_ = bool(known and stated) and not claim.total and claim.field not in OF_WIDTH and (
-            kind != explain.NEIGHBOUR or of_field["agrees"] < MOST_RIGHT * of_field["contradicts"]
-        ) and (
-            not any(1 / OTHER < v / (claim.count * k) <= most for v in stated for k in known if k)
-            and not (claim.field in COUNTS and any(agree.is_slip(v, k) for v in stated for k in known))
-            and (bare or kind in UNTELLING)
-        )  # fmt: skip
-        # A column that states several wrong figures of one GPU holds what was measured, or paid, of it.
-        measured = len(wrong_of[_column(claim)]) > 1
-        # What a text of several GPUs states rightly elsewhere, it states here of another one that has it more
-        # often than wrongly: of 42 such accusations in 200 documents 29 were false.
-        # The head of a row or column says whose a value is; in lists not of peaks: there are several.
-        twice, peak = kind == "internal contradiction", claim.field.startswith("peak:")
-        owned = twice and is_of_column(claim) and (claim.block >= GRID or not peak)
-        # So does a sheet of one GPU, in which either statement stands, or a line, right but for it.
-        of_sheet = twice and not (owned or peak) and (text.is_of_sheet(claim) or is_of_line(claim))
-        unowned = several and twice and not (owned or of_sheet) and (claim.of_any or text.is_of_any(claim))
-        passing = (is_of_stranger(claim) or in_passing(claim)) and not of_sheet
-        # The bandwidth is unknown of a card whose memory size the catalog lacks: an H20 with 141 GB.
-        foreign = claim.field in OF_MEMORY and (claim.block, claim.gpu_ids) in outside
-        foreign |= claim.block < GRID and claim.field in OF_MAKER and _is_of_other_maker(claim)
-        unsure = failed or weak or passing or text.is_of_other(claim) or foreign
-        lost = (claim.gpu_ids, claim.field) in mixed
-        # What another one has, or one of them under another name, may be meant of that one alone; so may the
-        # figure of a neighbour of which the text states none, where it states the right one of this GPU.
-        beside = kind == explain.NEIGHBOUR and text.is_given_to_other(claim)
-        of_one = beside or (claim.several and kind in (*TAKEN_FOR_OTHER, explain.NEIGHBOUR))
-        # A size behind the name that stands in a cell, too, is of a variant that the catalog lacks.
-        size = (claim.line, claim.gpu_ids, claim.stated)
-        of_one |= {(*size, True), (*size, False)} <= sizes
-        if besides or else_ or unowned or measured or lost or of_one or (unsure and not sheet):
+    doubts = Doubts(claims, verdicts)
+    wrong = [place for place, verdict in enumerate(verdicts) if verdict == "contradicts"]
+    doubted = {place for place in wrong if doubts.is_doubtful(claims[place])}
+    for place in wrong:
+        if place in doubted:
             verdicts[place] = "cannot tell"
-            doubted.append(place)
-        elif not _is_witnessed(claim, text):
+        elif not _is_witnessed(claims[place], doubts.text):
             verdicts[place] = "differs"
-    found = [_finding(c, v, text) for c, v in zip(claims, verdicts, strict=True)]
+    found = [_finding(c, v, doubts.text) for c, v in zip(claims, verdicts, strict=True)]
     for place in doubted:
         found[place] = replace(found[place], explanation="the reading is doubtful")
     for place, count in systems.items():
@@ -314,60 +109,6 @@ def _with_points_for_thousands(claims: Sequence[Claim]) -> list[Claim]:
     right = {n for n in read if agrees(claims[n])}
     more = sum(map(agrees, read.values())) >= len(right)
     return [read[n] if more and n in read and n not in right else c for n, c in enumerate(claims)]
-
-
-def _is_sheet(claims: Sequence[Claim]) -> bool:
-    """Whether a short text states several fields of one GPU and nothing of any other."""
-    lines = [claim.line for claim in claims] or [0]
-    fields = {claim.field for claim in claims if claim.sure}
-    one = len({claim.gpu_ids for claim in claims}) == 1 and not any(claim.several for claim in claims)
-    return one and len(fields) >= explain.SHEET and max(lines) - min(lines) < SHEET_LINES
-
-
-def _of_lost_columns(claims: Sequence[Claim]) -> set[tuple[tuple[str, ...], str]]:
-    """The GPUs and fields of tables that lost columns: in several fields two values beside each other."""
-    last: dict[tuple[object, ...], Claim] = {}
-    doubled: dict[tuple[str, ...], set[str]] = defaultdict(set)
-    for claim in claims:
-        key = (claim.gpu_ids, claim.field, claim.sparse)
-        before = last.get(key, claim)
-        if before.values != claim.values and claim.line - before.line <= 1:
-            doubled[claim.gpu_ids].add(claim.field)
-        last[key] = claim
-    return {(ids, f) for ids, fields in doubled.items() if len(fields) >= MOSTLY for f in fields}
-
-
-def _is_of_other_maker(claim: Claim) -> bool:
-    """Whether only GPUs of another maker have it: "not far behind Nvidia's Blackwell Ultra GPUs"."""
-    makers = {catalog.get(i).vendor for i in gpus_with(claim.field, claim.values)}
-    return bool(makers) and makers.isdisjoint(catalog.get(i).vendor for i in claim.gpu_ids)
-
-
-def _is_of_another(wrong: Iterable[Claim]) -> bool:
-    """Whether all that is wrong is right of one other product: the name may be the wrong one."""
-    claims = [claim for claim in wrong if claim.field not in SHARED]
-    own = {sibling for claim in claims[:1] for i in claim.gpu_ids for sibling in (i, *agree.family(i))}
-    having = [gpus_with(claim.field, claim.values) for claim in claims]
-    return bool(having and frozenset.intersection(*having) - own)
-
-
-def _failing(claim: Claim) -> tuple[object, ...]:
-    """The place of claims that are doubted together; none for what a table states of a product: its layout
-    says whose it is, however much is wrong, but what programs measure is below what the GPU is rated at."""
-    measured = claim.field.startswith("peak:") or claim.field in MEASURED
-    if claim.block < GRID:
-        return claim.block, claim.gpu_ids
-    return (-(claim.block // GRID), ()) if measured else ()
-
-
-def _column(claim: Claim) -> tuple[object, ...]:
-    """What the claims of a table about one field of one GPU have alike."""
-    return claim.block // GRID, claim.gpu_ids, claim.field, claim.sparse
-
-
-def _said(claim: Claim) -> tuple[object, ...]:
-    """What claims of one sentence about one thing have alike."""
-    return claim.line, claim.sentence, claim.gpu_ids, claim.field, claim.sparse, claim.total
 
 
 def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
@@ -431,7 +172,7 @@ def _summed(claims: Sequence[Claim]) -> list[Claim]:
         right = [c.gpu_ids for c in sums.values() if agrees(c)]
         if len({*right}) >= max(LEAST + (times > 0), LEAST * (len(sums) - len(right))):
             for n, c in sums.items():
-                more = min(numbers_of(c.values)) > (2 - APART) * _most(c)
+                more = min(numbers_of(c.values)) > (2 - APART) * most_of(c)
                 # "4x RTX 3090 | 96 GB" says its own count.
                 found[n] = c if more and not agrees(claims[n]) else found[n]
     return found
@@ -468,7 +209,7 @@ def _verdict(claim: Claim) -> Verdict:
     if agree.is_of_missing_format(claim):
         return "contradicts" if claim.sure and not claim.several else "cannot tell"
     if agrees(claim):
-        return "contradicts" if claim.sure and _counts_bits(claim) else "agrees"
+        return "contradicts" if claim.sure and counts_bits(claim) else "agrees"
     known = evidence_of(claim)
     silent = any(not evidence.of(i, claim.field) for i in claim.gpu_ids if not _has_no_link(i, claim.field))
     silent = silent and claim.field not in ALIKE
@@ -488,7 +229,7 @@ def _verdict(claim: Claim) -> Verdict:
     if not known or silent or several or not claim.sure or together or of_chip or claim.field in BY_MAKER:
         return "cannot tell"
     # The figure of any variant of the name, in whichever form it is printed, may be what is meant.
-    disputed = any(_is_disputed(claim, stated, k) for k in known for stated in claim.values)
+    disputed = any(is_disputed(claim, stated, k) for k in known for stated in claim.values)
     # Of "148 / 152 SMs" one is right: the other is of an edition that the catalog lacks.
     disputed |= len(claim.values) > 1 and any(same(claim, v, k.value) for v in claim.values for k in known)
     # "It has 3,600 cores", of 3,584
@@ -496,224 +237,12 @@ def _verdict(claim: Claim) -> Verdict:
     disputed |= round_ and all(
         isinstance(v, Number) and v.digits <= agree.FEW and v.value >= 1000 for v in claim.values
     )
-    other = _LEAST.search(claim.stated) is not None or _is_other_rate(claim) or _is_option(claim)
-    other = other or _is_stated_otherwise(claim)
-    return "cannot tell" if disputed or other else "contradicts"
+    return "cannot tell" if disputed or means_other(claim) else "contradicts"
 
 
 def _has_no_link(gpu_id: str, field: str) -> bool:
     """Whether a variant has no rate of a link because it has none: the V100 PCIe."""
     return field == "link_bytes_per_s" and any(k.value == "no" for k in evidence.of(gpu_id, "link"))
-
-
-def _is_option(claim: Claim) -> bool:
-    """Whether the value is that of another option: a smaller unified memory, the chip in a superchip, or a
-    chip of the same generation, which sources name differently (GK110B and GK180)."""
-    if claim.field == "chip":
-        # Kepler's chips have two names.
-        return any(i[0] == "k" for i in claim.gpu_ids)
-    if claim.several and claim.block >= GRID and claim.field in (*SUMMED, "power_w"):
-        # "5070 Ti + 7900 XT | 36 GB": what they have together.
-        return min(numbers_of(claim.values), default=0.0) > _most(claim) > 0
-    if claim.field in ("cuda_cores", "stream_processors", "shading_units"):
-        # Of RDNA 3 each lane issues two operations at once, and is counted as two.
-        double = all((catalog.get(i).architecture or "").startswith("RDNA 3") for i in claim.gpu_ids)
-        return double and states(replace(claim, count=1), 2 * _most(claim))
-    soc = all(catalog.get(i).text("form") == "soc" for i in claim.gpu_ids)
-    if claim.field == "memory_bus_bits":
-        # "Llama 3 in 4 bits" is of a model, 64 bits beside processor cores are of these.
-        return min(numbers_of(claim.values)) < OF_BUS * (3 if soc else 1)
-    superchip = all(i in ("gb200", "gb300") for i in claim.gpu_ids)
-    if claim.field == "power_w" and (soc or superchip):
-        # More is of the computer around it, 2,700 W of both chips of a GB200 and their processor.
-        return min(numbers_of(claim.values)) > _most(claim) * (1 + superchip)
-    if claim.field == "memory_bytes" and claim.is_range:
-        # "9-10 GB" is what something takes.
-        return True
-    consumer = any(catalog.get(i).text("segment") == "consumer" for i in claim.gpu_ids)
-    if claim.field == "memory_bytes":
-        sizes = numbers_of(k.value for k in evidence_of(claim))
-        ratios = [v / size for v in numbers_of(claim.values) for size in sizes]
-        # What a program finds of it or takes ("79.15 GiB", "15114 MB", "46068 MiB" where ECC takes some), and
-        # what so many times as much is of: the machine.
-        odd = re.search(r"\d ?MB", claim.stated) and any(
-            v > 2**30 and v / 2**20 % WHOLE_MB for v in numbers_of(claim.values)
-        )
-        finds = bool(odd) and max(ratios, default=2.0) <= 1
-        if claim.total:
-            # Several have more than one: what is less is of something else.
-            return finds or max(ratios, default=1.0) < 1
-        # Some programs count in decimal GB: the 40 GiB of a card are 42.9.
-        fraction = re.search(r"\.\d+ ?G", claim.stated) is not None
-        finds |= fraction and max(ratios, default=2.0) <= agree.DECIMAL["memory_bytes"]
-        finds = finds or ("MiB" in claim.stated and any(USABLE <= ratio <= 1 for ratio in ratios))
-        finds = finds or (not consumer and any(alike(ratio, WITH_ECC, agree.CLOSE) for ratio in ratios))
-        much = bool(ratios) and min(numbers_of(claim.values)) > HOST and min(ratios) > MACHINE
-        machine = much and mechanism(claim) is None
-        # Between what one is sold by and what it has left: 186 GB of a B200 of 192.
-        between = len(claim.gpu_ids) == 1 and min(ratios, default=2.0) <= 1 <= max(ratios, default=0.0)
-        if finds or machine or between or any(alike(ratio, 1, REPORTED) for ratio in ratios):
-            return True
-    if claim.field == "memory_bytes" and soc:
-        return max(numbers_of(claim.values)) <= _most(claim)
-    if claim.field == "link_bytes_per_s":
-        # What the slot carries, both ways or one: a label "Interconnect" says not which is meant.
-        # A superchip's link to its processor has a rate of its own.
-        if any(i.startswith(("gb200", "gb300", "gh200")) for i in claim.gpu_ids):
-            return any(v == TO_PROCESSOR for v in numbers_of(claim.values))
-        slots = [2**known for i in claim.gpu_ids if (known := catalog.get(i).number("pcie_generation"))]
-        return any(v in (2e9 * slot, 4e9 * slot) for v in numbers_of(claim.values) for slot in slots)
-    # NVL cards are sold in pairs, and superchips hold two, whose figures texts add up.
-    if all("-nvl" in i for i in claim.gpu_ids) and claim.field in ("memory_bytes", "memory_bytes_per_s"):
-        pairs = numbers_of(k.value for k in evidence_of(claim))
-        return any(states(claim, 2 * value) for value in pairs)
-    if superchip and (claim.field in OF_SUPERCHIP or claim.field.startswith("peak:")):
-        alone = tuple({i for gpu_id in claim.gpu_ids for i in (gpu_id, *agree.twins_of(gpu_id))})
-        halves = numbers_of(k.value for k in evidence_of(replace(claim, gpu_ids=alone), fitting=False))
-        if any(same(claim, stated, 2 * half) for half in halves for stated in claim.values):
-            return True
-    if claim.field == "memory_type":
-        # HBM2e is called HBM2, too; and DDR4 is the machine's.
-        # "DDR5" for GDDR5X: only its letters are wrong.
-        cards = {str(k.value).upper() for k in evidence_of(claim)}
-        main = all(re.fullmatch(r"DDR[345]", str(v)) and f"G{v}X" not in cards for v in claim.values)
-        later = all(str(k.value).upper() == "HBM2E" for k in evidence_of(claim))
-        return main or (claim.values == ("HBM2",) and later)
-    if _is_of_laptop(claim):
-        return True
-    if claim.field.endswith("_hz") and (mechanism(claim) or ("other variant",))[0] == "other variant":
-        # Between its base and its boost clock a card has a game clock, and those of its makers.
-        for spec in map(catalog.get, claim.gpu_ids):
-            low, high = spec.number("base_hz"), spec.number("boost_hz")
-            most = OVERCLOCKED if consumer else 1 + EDITIONS
-            if low and high and (consumer or spec.vendor != "NVIDIA"):
-                least = high if spec.vendor == "NVIDIA" else low
-                # A figure called the base clock is not excused as a game clock. For RDNA 3, AMD publishes no
-                # base clock, only databases do, so there it may be one.
-                based = claim.field == "base_hz" and not str(spec.architecture).startswith("RDNA 3")
-                top = low if based and least == low else high
-                return all(least <= value <= most * top for value in numbers_of(claim.values))
-    # GB200 and B200, GH200 and H200 are printed for each other.
-    if claim.field != "memory_bytes" and not claim.field.startswith("peak:"):
-        return False
-    own = {*map(agree.product, claim.gpu_ids)}
-    twins = {o for gpu_id in claim.gpu_ids for o in agree.twins_of(gpu_id) if agree.product(o) not in own}
-    if claim.field == "memory_bytes":
-        # A superchip with the memory of its chip, not the chip with that of the superchip.
-        chip = any(i[0] != "g" for i in claim.gpu_ids)
-        return not chip and any(agrees(replace(claim, gpu_ids=(other,))) for other in twins)
-    theirs = evidence_of(replace(claim, gpu_ids=tuple(twins)))
-    return any(states(claim, value) for k in theirs for value in (k.value, *k.alternatives))
-
-
-def _is_stated_otherwise(claim: Claim) -> bool:
-    """Whether a figure is the known one as others count it: a price in euros, a peak at the base clock."""
-    values, known = numbers_of(claim.values), numbers_of(k.value for k in evidence_of(claim))
-    if claim.field == "launch_price_usd" and _EURO.search(claim.stated):
-        # They hold a tax, and rates differ.
-        return all(1 / TAXED < v / price < TAXED for v in values for price in known)
-    if claim.field != "peak:fp32":
-        return False
-    old = [s for s in map(catalog.get, claim.gpu_ids) if (s.text("launch") or "") < AT_BOOST]
-    clocks = [(s.number("base_hz"), s.number("boost_hz")) for s in old]
-    peaks = [low / high * peak for low, high in clocks if low and high for peak in known]
-    return any(alike(v, peak, AT_BASE) for v in values for peak in peaks)
-
-
-def _is_of_laptop(claim: Claim) -> bool:
-    """Whether a rate or a clock is one that a laptop's GPU has at a lower power, a memory rate that of slower
-    or faster chips, which a workstation's has, or a rate that of a unified chip with fewer cores."""
-    rate = claim.field.startswith("peak:")
-    memory = claim.field in ("memory_bytes_per_s", "memory_transfers_per_s")
-    if not rate and not memory and claim.field not in ("boost_hz", "core_hz", "texels_per_s", "pixels_per_s"):
-        return False
-    laptops = tuple(i for i in claim.gpu_ids if catalog.get(i).text("form") == "laptop")
-    claim = replace(claim, gpu_ids=laptops or claim.gpu_ids)
-    if memory and (
-        mechanism(claim) or any(catalog.get(i).text("segment") == "consumer" for i in claim.gpu_ids)
-    ):
-        return False
-    forms = {catalog.get(i).text("form") for i in claim.gpu_ids}
-    plain = replace(claim, field="peak:fp32")
-    ways = [(claim, 1), *([(plain, 1), (plain, 2)] if claim.field in ("peak:fp16", "peak:bf16") else ())]
-    known = [n * k for one, n in ways for k in numbers_of(k.value for k in evidence_of(one))]
-    faster = memory or claim.field.endswith("els_per_s")
-    most = FASTER if faster else BOOSTED if forms == {"laptop"} else 1.0
-    return (forms == {"laptop"} or (rate and forms == {"soc"})) and all(
-        any(SLOWED * k <= v <= most * k for k in known) for v in numbers_of(claim.values)
-    )
-
-
-def _most(claim: Claim) -> float:
-    """The largest known value of the field; 0 where there is none."""
-    return max(numbers_of(k.value for k in evidence_of(claim)), default=0.0)
-
-
-def _is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) -> bool:
-    """Whether another source has the stated value, or one on the other side of it."""
-    times, near = (claim.count, ROUNDED) if claim.total else (1, agree.CLOSE)
-    others: Sequence[float | str] = known.alternatives
-    if claim.total and isinstance(known.value, float):
-        # Sums are of the usual product, in any edition: not of one with less memory that few ever saw.
-        others = [o for o in others if isinstance(o, float) and alike(o, known.value, APART)]
-    # What is far from it (the rate of a cache) is of something else: only just that figure is disputed.
-    span = numbers_of((known.value, *others))
-    if claim.field == "memory_bytes_per_s":
-        span = [value for value in span if alike(value, span[0], FAR)]
-    if known.low is not None:
-        # Dynamic Boost alone is 15 to 25 W, too.
-        span += [known.low, max(span) + DYNAMIC_BOOST_W]
-        if isinstance(stated, Number) and stated.value <= DYNAMIC_BOOST_W:
-            return True
-    # What lies between two figures that sources give for one product is not known to be wrong.
-    one = stated.value / times if isinstance(stated, Number) else nan
-    ranges = len(span) > 1 and claim.field not in {*COUNTS, "memory_bytes"}
-    exact = claim.total or claim.field == "power_w"
-    return (ranges and min(span) * (1 - near) <= one <= max(span) * (1 + near)) or any(
-        alike(one, o, near) if exact and isinstance(o, float) else same(claim, stated, o) for o in others
-    )
-
-
-def _is_other_rate(claim: Claim) -> bool:
-    """Whether a rate may be one that the text does not name: of another format, or of the ordinary cores."""
-    formats = {"peak:tensor": ("fp8", "fp4"), "peak:fp16": ("fp32",), "peak:bf16": ("fp32",)}.get(
-        claim.field, ()
-    )
-    rates = numbers_of(k.value for i in claim.gpu_ids for f in formats for k in evidence.of(i, f"peak:{f}"))
-    values = numbers_of(claim.values)
-    if claim.field == "memory_bytes_per_s":
-        # The rate of the GPU's own link, in a cell or sentence that names neither.
-        links = numbers_of(k.value for i in claim.gpu_ids for k in evidence.of(i, "link_bytes_per_s"))
-        cached = min(values, default=0.0) > CACHED * _most(claim)
-        # And what is in bits, without the digits of the memory's, is a network's.
-        cached = (cached or _counts_bits(claim)) and claim.block < GRID and mechanism(claim) is None
-        return cached or any(alike(v, link / n, ROUNDED) for v in values for link in links for n in (1, 2))
-    if claim.field == "peak:tensor":
-        # The text does not name the format. Formats of 8 bits and fewer are advertised by their sparse rate,
-        # so that counts, too; of wider ones only the dense rate. A rate in FLOPS is not of INT8.
-        narrow = ("fp8", "fp4") if "FL" in claim.stated.upper() else ("fp8", "fp4", "int8")
-        rates = [
-            rate * times
-            for name in ("fp16", "bf16", "tf32", *narrow)
-            for known in (k for i in claim.gpu_ids for k in evidence.of(i, f"peak:{name}"))
-            if name in narrow or known.form != "sparse"
-            for rate in numbers_of([known.value])
-            for times in ((1, 2) if name in narrow else (1,))
-        ]
-        # Of rates in TOPS the wider formats say nothing.
-        known = {f for f in narrow for i in claim.gpu_ids if evidence.of(i, f"peak:{f}")}
-        silent = "FL" not in claim.stated.upper() and not known
-        return silent or not rates or any(alike(value, rate, APART) for value in values for rate in rates)
-    # What a machine of eight does or draws is often printed beside the name of one.
-    sums = [8 * _most(claim)] if claim.field.startswith("peak:") else []
-    if claim.field == "power_w":
-        each = numbers_of(k.value for k in evidence_of(claim))
-        sums = [n * watts for watts in each for n in (4, 8) if n * watts > 2 * max(each)]
-    machine = any(alike(v, n, agree.ROUGH) for v in values for n in sums) and mechanism(claim) is None
-    # Since Ampere the ordinary cores of cards compute FP16 no faster than FP32.
-    once = all(ONCE.match(catalog.get(i).text("chip") or "") for i in claim.gpu_ids)
-    times = (1, 2, 4) if {*claim.gpu_ids} <= {"gb200", "gb300"} else (1,) if once else (1, 2)
-    return machine or any(alike(v, n * rate, VECTOR) for v in values for rate in rates for n in times)
 
 
 def _is_witnessed(claim: Claim, text: Around) -> bool:
@@ -730,7 +259,7 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
     beside = (other for i in claim.gpu_ids for other in (*agree.next_to(i), *agree.family(i)))
     of_next = not gpus_with(claim.field, claim.values).isdisjoint(beside)
     near = ROUNDED if of_next and claim.field == "memory_bytes_per_s" else near
-    if any(_is_within(claim, known, near) for known in evidence_of(claim)):
+    if any(is_within(claim, known, near) for known in evidence_of(claim)):
         return False
     # That the text says otherwise elsewhere speaks against it only where both are of one GPU.
     alone = len(claim.gpu_ids) == 1 and not claim.field.startswith("peak:")
@@ -764,28 +293,11 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
     return True
 
 
-def _is_within(claim: Claim, known: evidence.Evidence, near: float) -> bool:
-    """Whether all values of a claim lie so near a known one that editions differ as much."""
-    value = known.value
-    # What is computed from a clock is as far off as the clock is.
-    near = max(near, VARIANTS) if known.source.kind == "derived" else near
-    if claim.field in COUNTS or claim.field == "memory_bytes" or not isinstance(value, float):
-        return False
-    # Areas and rates per pin are measured and sold to the last digit.
-    near = min(near, ROUNDED) if claim.field in ("die_area_m2", "memory_transfers_per_s") else near
-    return all(isinstance(v, Number) and alike(v.value, value, near) for v in claim.values)
-
-
-def _counts_bits(claim: Claim) -> bool:
-    """Whether the digits are right and the unit says bits: "456 Gb/s"."""
-    return claim.field.endswith("_bytes_per_s") and IN_BITS.search(claim.stated) is not None
-
-
 def _finding(claim: Claim, verdict: Verdict, text: Around) -> Finding:
     kind: Kind | None = None
     explanation = ""
     best, source = _best(claim)
-    if verdict == "contradicts" and _counts_bits(claim) and agrees(claim):
+    if verdict == "contradicts" and counts_bits(claim) and agrees(claim):
         kind, explanation = "unit", "right digits, in bits: a byte has eight"
     elif verdict == "contradicts" and claim.total:
         kind, explanation = "wrong sum", f"{claim.count} times {best} is another sum"

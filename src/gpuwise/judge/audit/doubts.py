@@ -1,0 +1,336 @@
+"""Doubts about a contradiction: what the other claims of its text say of how it was read.
+
+Where more is wrong than right it is the reading that fails, not the text: columns that moved, another GPU
+meant, a product that the catalog lacks, figures of something else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import islice
+
+from gpuwise.facts import catalog
+from gpuwise.judge.audit import agree, explain
+from gpuwise.judge.audit.agree import EDITIONS, OF_WIDTH, evidence_of, gpus_with, is_within, numbers_of
+from gpuwise.judge.audit.evidence import alike
+from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around
+from gpuwise.judge.audit.grid import GRID
+from gpuwise.judge.audit.words import COUNTS
+from gpuwise.model.judgement import Claim, Verdict
+
+OF_MEMORY = frozenset({"memory_bytes_per_s", "memory_bus_bits"})
+# What programs measure, rates of arithmetic apart.
+MEASURED = frozenset({"memory_bytes_per_s", "link_bytes_per_s", "power_w", "boost_hz", "base_hz", "core_hz"})
+# Of so many GPUs a field that stands alike on lines is right, and so many times as often as it is wrong.
+ROWS, MOST_RIGHT = 4, 3
+OF_CELLS = ("memory_bytes", "memory_type")
+OF_MAKER = ("architecture", "chip")
+# A figure that is so many times the known one, or less, and of no known kind of error is of something else;
+# a clock beyond so many times is a processor's.
+OTHER, CPU = 10.0, 1.45
+# Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text.
+MOSTLY = 4
+# Claims of a group that must agree, and as many as contradict, for a contradiction to be sure.
+LEAST = 2
+# A text about something else mentions GPUs in passing. A claim is accused only where at least COMPANY other
+# claims within NEARBY lines are right; sizes of memory count in tables only, since they stand beside names of
+# GPUs in any text. It takes 2 false accusations of 3 in whole documents, 1 true one of 300 in pages on GPUs.
+COMPANY, NEARBY = 2, 12
+# A text of so many lines is not the sheet of one GPU: it describes the machine around the card, too.
+SHEET_LINES = 40
+# What nothing but a card has, so that also a text about something else says it of one.
+OF_CARDS = frozenset({"memory_bytes_per_s", "memory_bus_bits", "memory_type", "tensor_cores", "rt_cores"})
+PLAIN = (*TAKEN_FOR_OTHER, "digit swap", "full die for product")  # No other meaning explains them
+_UNIT = re.compile(r"\d ?[A-Za-z]")
+
+
+class Doubts:
+    """The claims of a text, counted by place, line and field once, so that a long text takes linear time."""
+
+    def __init__(self, claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> None:
+        self.judged = list(zip(claims, verdicts, strict=True))
+        wrong = [claim for claim, verdict in self.judged if verdict == "contradicts"]
+        self.text = Around(claims, wrong)
+        self.last = max((claim.line for claim in claims), default=0)
+        self.several = len({claim.gpu_ids for claim in claims}) > 1
+        # Of a sheet, whose every claim is of one GPU, no other one can be the owner.
+        self.sheet = _is_sheet(claims) and not _is_of_another(wrong)
+        self.mixed = _of_lost_columns(claims)
+        self.said = Counter(map(_said, claims))
+        self.right = {_said(c) for c, v in self.judged if c.sure and v == "agrees"}
+        self.sizes = {(*_size(c), c.block >= GRID) for c in claims if c.field == "memory_bytes"}
+        self.outside = {(c.block, c.gpu_ids) for c, v in self.judged if v == "cannot tell" and _is_outside(c)}
+        self.on_line: dict[int, set[tuple[tuple[str, ...], str]]] = defaultdict(set)
+        for claim in claims:
+            self.on_line[claim.line].add((claim.gpu_ids, claim.field))
+        self._count_places()
+        self._count_lines()
+        self._count_strangers()
+
+    def is_doubtful(self, claim: Claim) -> bool:
+        """Whether a claim that contradicts the catalog may have been misread, or be of something else."""
+        kind = self.text.explain(claim)[0]
+        twice = kind == "internal contradiction"
+        of_sheet = twice and self._is_of_sheet(claim)
+        if (
+            (claim.gpu_ids, claim.field) in self.mixed
+            or self._is_measured(claim)
+            or self._is_said_rightly(claim, kind)
+            or self._is_far_off(claim, kind)
+            or (twice and not of_sheet and self._is_unowned(claim))
+            or self._is_of_one(claim, kind)
+        ):
+            return True
+        return not self.sheet and (
+            self._fails(claim)
+            or self._is_weak(claim, kind)
+            or (not of_sheet and (self._is_of_stranger(claim) or self._is_in_passing(claim)))
+            or self.text.is_of_other(claim)
+            or self._is_foreign(claim)
+        )
+
+    def _count_places(self) -> None:
+        """How much is wrong and right of what is doubted together, of a group, of a field of a table.
+
+        Values with their units in their cells cannot have moved unseen: "united".
+        """
+        self.places: dict[object, Counter[str]] = defaultdict(Counter)
+        # A figure that a text repeats counts once.
+        once = {
+            (c.block >= GRID and n, c.gpu_ids, c.field, c.stated): (c, v)
+            for n, (c, v) in enumerate(self.judged)
+        }
+        for claim, verdict in once.values():
+            self.places[claim.block // GRID, claim.field][verdict] += 1
+            if verdict == "contradicts" and (self.text.mechanism(claim) or ("",))[0] in TAKEN_FOR_OTHER:
+                # A rate of the other kind is read right: of just this GPU and format.
+                self.places[_failing(claim)]["agrees"] += 1
+                continue
+            near = claim.field != "power_w" and any(is_within(claim, k, EDITIONS) for k in evidence_of(claim))
+            if verdict == "contradicts" and near:
+                # So near the right value the reading did not fail; but power near it may be what was drawn.
+                continue
+            united = verdict == "contradicts" and _UNIT.search(claim.stated)
+            for key in (_failing(claim), claim.group):
+                self.places[key].update((verdict, "united") if united else (verdict,))
+
+    def _count_lines(self) -> None:
+        """What agrees on each line and in each table; and of which GPUs fields agree that stand alike on
+        lines: as in a program's objects, that is a column."""
+        self.agreed: dict[int, set[tuple[str, tuple[str, ...], int]]] = defaultdict(set)
+        self.columns: dict[object, dict[str, set[tuple[str, ...]]]] = defaultdict(lambda: defaultdict(set))
+        for claim, verdict in self.judged:
+            self.columns[self._column_of(claim)][verdict].add(claim.gpu_ids)
+            if verdict == "agrees" and (claim.field != "memory_bytes" or claim.block >= GRID):
+                for place in (claim.line, -(claim.block // GRID) or claim.line):
+                    self.agreed[place].add((claim.field, claim.gpu_ids, claim.line))
+
+    def _count_strangers(self) -> None:
+        """Of each product and line what is right and wrong in sentences; of each column of a table the wrong
+        figures of one GPU."""
+        self.strange: dict[tuple[str, int], set[tuple[str, Verdict]]] = defaultdict(set)
+        self.wrong_of: dict[object, set[tuple[float, ...]]] = defaultdict(set)
+        for claim, verdict in self.judged:
+            prose = claim.block < GRID
+            if prose and verdict == "contradicts" and self.text.explain(claim)[0] in PLAIN:
+                # Digits swapped, the base clock: read right, of just this GPU.
+                continue
+            if prose and verdict in ("agrees", "contradicts"):
+                for gpu_id in claim.gpu_ids:
+                    self.strange[agree.product(gpu_id), claim.line].add((claim.field, verdict))
+            elif verdict == "contradicts" and (figures := numbers_of(claim.values)):
+                self.wrong_of[_column(claim)].add(tuple(figures))
+
+    def _column_of(self, claim: Claim) -> object:
+        owners, fields = zip(*self.on_line[claim.line], strict=True)
+        return (claim.field, frozenset(fields)) if len({*owners}) == 1 else None
+
+    def _is_of_column(self, claim: Claim) -> bool:
+        column = self._column_of(claim)
+        right, wrong = (len(self.columns[column][verdict]) for verdict in ("agrees", "contradicts"))
+        return claim.block >= GRID or (column is not None and right >= max(ROWS, MOST_RIGHT * wrong))
+
+    def _is_of_line(self, claim: Claim) -> bool:
+        """Whether a line of text speaks of this GPU alone, and rightly of another field."""
+        right = {ids for field, ids, _ in self.agreed[claim.line] if field != claim.field}
+        return len({ids for ids, _ in self.on_line[claim.line]}) == 1 and claim.gpu_ids in right
+
+    def _is_whole(self, claim: Claim) -> bool:
+        """Whether the text ends near the claim on both sides."""
+        return claim.line <= NEARBY and self.last <= claim.line + NEARBY
+
+    def _fails(self, claim: Claim) -> bool:
+        """Whether of what is read with it more is wrong than right."""
+        here = self.places[_failing(claim)]
+        trust = 2 if here["united"] == here["contradicts"] else 1
+        return bool(_failing(claim)) and here["contradicts"] > max(here["agrees"] * trust, MOSTLY - 1)
+
+    def _is_weak(self, claim: Claim, kind: str) -> bool:
+        """Whether too little agrees of the group that its reading depends on."""
+        group = self.places[claim.group]
+        # Of a table below an unsure heading more must agree than of sentences.
+        least = (2 if claim.block >= GRID else 1) * max(LEAST, group["contradicts"])
+        # Shops' prices are the ones at launch by chance, too.
+        least = MOST_RIGHT * group["contradicts"] if claim.group == "prices" else least
+        return kind != "digit swap" and bool(claim.group) and group["agrees"] < least
+
+    def _is_said_rightly(self, claim: Claim, kind: str) -> bool:
+        """Whether its sentence states the right value, too: it speaks of what is stated and what is reached.
+
+        Two cells of one row are of one GPU.
+        """
+        # Of two rates under one mark the smaller is the dense one: "362 / 724*".
+        smaller = kind == "dense as sparse" and self.said[_said(claim)] > 1
+        cells = claim.block >= GRID and (
+            kind in PLAIN or (kind == "internal contradiction" and claim.field in OF_CELLS)
+        )
+        return smaller or (not cells and not claim.of_any and _said(claim) in self.right)
+
+    def _is_far_off(self, claim: Claim, kind: str) -> bool:
+        """Whether it is so far from every known value that something else is counted: what a job asks for,
+        images a second. But not what another GPU has, in a table that states the field rightly of most."""
+        known, stated = numbers_of(k.value for k in evidence_of(claim)), numbers_of(claim.values)
+        if not (known and stated) or claim.total or claim.field in OF_WIDTH:
+            return False
+        of_field = self.places[claim.block // GRID, claim.field]
+        if kind == explain.NEIGHBOUR and of_field["agrees"] >= MOST_RIGHT * of_field["contradicts"]:
+            return False
+        # A rate without a unit may be of images, or in the unit of another cell.
+        bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
+        clock = claim.field.endswith("_hz") and not (claim.block >= GRID and of_field["agrees"])
+        most = CPU if clock and "GHz" in claim.stated else OTHER
+        near = any(1 / OTHER < v / (claim.count * k) <= most for v in stated for k in known if k)
+        slip = claim.field in COUNTS and any(agree.is_slip(v, k) for v in stated for k in known)
+        return not near and not slip and (bare or kind in UNTELLING)
+
+    def _is_measured(self, claim: Claim) -> bool:
+        """Whether a column states several wrong figures of one GPU: what was measured, or paid, of it."""
+        return len(self.wrong_of[_column(claim)]) > 1
+
+    def _is_headed(self, claim: Claim) -> bool:
+        """Whether the head of a row or column says whose it is; in lists not of peaks: there are several."""
+        return self._is_of_column(claim) and (claim.block >= GRID or not claim.field.startswith("peak:"))
+
+    def _is_of_sheet(self, claim: Claim) -> bool:
+        """Whether it stands in a sheet of one GPU, where either statement may be the wrong one, or on a line
+        that is right but for it."""
+        peak = claim.field.startswith("peak:")
+        return not (peak or self._is_headed(claim)) and (
+            self.text.is_of_sheet(claim) or self._is_of_line(claim)
+        )
+
+    def _is_unowned(self, claim: Claim) -> bool:
+        """Whether it may be of another GPU of the text. What one states rightly elsewhere, it states here of
+        another one more often than wrongly: of 42 such accusations in 200 documents 29 were false."""
+        any_ = claim.of_any or self.text.is_of_any(claim)
+        return self.several and not self._is_headed(claim) and any_
+
+    def _is_of_one(self, claim: Claim, kind: str) -> bool:
+        """Whether one GPU may be meant of those that it names, or a neighbour of which the text states none
+        where it states the right one of this GPU."""
+        if kind == explain.NEIGHBOUR and self.text.is_given_to_other(claim):
+            return True
+        several = claim.several and kind in (*TAKEN_FOR_OTHER, explain.NEIGHBOUR)
+        # A size behind the name that stands in a cell, too, is of a variant that the catalog lacks.
+        return several or {(*_size(claim), True), (*_size(claim), False)} <= self.sizes
+
+    def _is_of_stranger(self, claim: Claim) -> bool:
+        """Whether of the fields that stand near each other more are wrong of a GPU than right: they are of
+        another product, one named before that the catalog lacks, or one that a sentence goes on about."""
+        if claim.block >= GRID or self.text.explain(claim)[0] in PLAIN:
+            return False
+        lines = range(claim.line - NEARBY, claim.line + NEARBY + 1)
+        own = {*map(agree.product, claim.gpu_ids)}
+        near = {one for line in lines for it in own for one in self.strange.get((it, line), ())}
+        wrong = {field for field, verdict in near if verdict == "contradicts"}
+        right = {field for field, verdict in near if verdict == "agrees"}
+        return len(wrong) > max(1 + (bool(right) or self._is_whole(claim)), len(right))
+
+    def _is_in_passing(self, claim: Claim) -> bool:
+        """Whether a text about something else mentions a GPU: too little near it is right of any."""
+        lines = (-(claim.block // GRID), *range(max(claim.line - NEARBY, 1), claim.line + NEARBY + 1))
+        # In a table a field that agrees in two rows counts twice: each shows that the columns are read right.
+        parts = 3 if claim.block >= GRID else 2
+        beside = {one[:parts] for n in lines for one in islice(self.agreed.get(n, ()), COMPANY + 1)}
+        if len(beside - {(claim.field, claim.gpu_ids)}) >= COMPANY:  # one may be its own
+            return False
+        column = claim.block < GRID and self._is_of_column(claim)
+        # "A: 1,000 cores, B: 2,000": what is right of B shows how A's is read.
+        other = any(f == claim.field and ids != claim.gpu_ids for f, ids, _ in self.agreed[claim.line])
+        of_card = self._is_whole(claim) or claim.field in OF_CARDS or column or other
+        return not of_card and self.text.explain(claim)[0] not in PLAIN
+
+    def _is_foreign(self, claim: Claim) -> bool:
+        """Whether it may be of a product that the catalog lacks, or of another maker."""
+        # The bandwidth is unknown of a card whose memory size the catalog lacks: an H20 with 141 GB.
+        lacking = claim.field in OF_MEMORY and (claim.block, claim.gpu_ids) in self.outside
+        return lacking or (claim.block < GRID and claim.field in OF_MAKER and _is_of_other_maker(claim))
+
+
+def _is_outside(claim: Claim) -> bool:
+    """Whether a table says surely that a GPU has a memory size that products outside of the catalog have."""
+    sizes = (size * 2**30 for i in claim.gpu_ids for size in catalog.sizes_outside(i))
+    return claim.field == "memory_bytes" and claim.block >= GRID and claim.sure and any(
+        alike(n, size, agree.FEW_CLOSE) for size in sizes for n in numbers_of(claim.values)
+    )  # fmt: skip
+
+
+def _size(claim: Claim) -> tuple[object, ...]:
+    """What a size behind a name has in common with the cell that states it, too."""
+    return claim.line, claim.gpu_ids, claim.stated
+
+
+def _is_sheet(claims: Sequence[Claim]) -> bool:
+    """Whether a short text states several fields of one GPU and nothing of any other."""
+    lines = [claim.line for claim in claims] or [0]
+    fields = {claim.field for claim in claims if claim.sure}
+    one = len({claim.gpu_ids for claim in claims}) == 1 and not any(claim.several for claim in claims)
+    return one and len(fields) >= explain.SHEET and max(lines) - min(lines) < SHEET_LINES
+
+
+def _of_lost_columns(claims: Sequence[Claim]) -> set[tuple[tuple[str, ...], str]]:
+    """The GPUs and fields of tables that lost columns: in several fields two values beside each other."""
+    last: dict[tuple[object, ...], Claim] = {}
+    doubled: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for claim in claims:
+        key = (claim.gpu_ids, claim.field, claim.sparse)
+        before = last.get(key, claim)
+        if before.values != claim.values and claim.line - before.line <= 1:
+            doubled[claim.gpu_ids].add(claim.field)
+        last[key] = claim
+    return {(ids, f) for ids, fields in doubled.items() if len(fields) >= MOSTLY for f in fields}
+
+
+def _is_of_other_maker(claim: Claim) -> bool:
+    """Whether only GPUs of another maker have it: "not far behind Nvidia's Blackwell Ultra GPUs"."""
+    makers = {catalog.get(i).vendor for i in gpus_with(claim.field, claim.values)}
+    return bool(makers) and makers.isdisjoint(catalog.get(i).vendor for i in claim.gpu_ids)
+
+
+def _is_of_another(wrong: Sequence[Claim]) -> bool:
+    """Whether all that is wrong is right of one other product: the name may be the wrong one."""
+    claims = [claim for claim in wrong if claim.field not in SHARED]
+    own = {sibling for claim in claims[:1] for i in claim.gpu_ids for sibling in (i, *agree.family(i))}
+    having = [gpus_with(claim.field, claim.values) for claim in claims]
+    return bool(having and frozenset.intersection(*having) - own)
+
+
+def _failing(claim: Claim) -> tuple[object, ...]:
+    """The place of claims that are doubted together; none for what a table states of a product: its layout
+    says whose it is, however much is wrong, but what programs measure is below what the GPU is rated at."""
+    measured = claim.field.startswith("peak:") or claim.field in MEASURED
+    if claim.block < GRID:
+        return claim.block, claim.gpu_ids
+    return (-(claim.block // GRID), ()) if measured else ()
+
+
+def _column(claim: Claim) -> tuple[object, ...]:
+    """What the claims of a table about one field of one GPU have alike."""
+    return claim.block // GRID, claim.gpu_ids, claim.field, claim.sparse
+
+
+def _said(claim: Claim) -> tuple[object, ...]:
+    """What claims of one sentence about one thing have alike."""
+    return claim.line, claim.sentence, claim.gpu_ids, claim.field, claim.sparse, claim.total
