@@ -38,67 +38,30 @@ def command(ctx: click.Context, /, what: tuple[str, ...], to: printer.Output, **
     """
     from gpuwise.show import prices as show
 
-    day = printer.today()
     if what == ("update",):
-        if set(typed(ctx)) - {"--json"}:
-            raise InputError("update takes no other option than --json", hint="gpuwise prices update")
-        from gpuwise.facts.prices.fetch import update  # the one place that uses the network
-
-        done = update(day)
-        if to.as_json:
-            printer.out(printer.json_text(show.update_document(done)))
-        else:
-            printer.out("\n".join(show.update_lines(done)))
+        _update(ctx, to)
         return
     if options["over_time"]:
         to.answer(rents_over_time(" ".join(what)))
         return
     printer.check_output(to.file)
-    if watched := options["watch"] or (" ".join(what) if "<" in " ".join(what) else ""):
-        gpu, below, price = watched.partition("<")
-        if not below or not gpu.strip():
-            raise InputError(f"cannot read {watched!r}", hint="write it like 'h100<$2.00/h'")
-        what, options["limit"] = (gpu.strip(),), price.strip(" =").removeprefix("$")
-        options["newer_than"] = options["newer_than"] or STALE_DAYS
-    words = " ".join(what).split()  # "used 3090", "spot h100"
-    what = tuple(word for word in words if word not in KINDS)
-    kinds = {*(options["kinds"] or ()), *(kind for kind in KINDS if kind in words)}
-    flags = {kind: (kind.replace("-", "_"), "rent" if kind in RENTS else "buy") for kind in KINDS}
-    kinds |= {kind for kind, names in flags.items() if any(map(options.get, names))}
-    if unknown := kinds.difference(KINDS):
-        raise InputError(f"unknown kind {min(unknown)!r}", hint=f"known: {', '.join(KINDS)}")
-    limit = None
-    if options["limit"]:
-        limit = _limit(options["limit"], rents=not options["buy"], rents_only=not kinds.isdisjoint(RENTS))
-        if watched and "=" not in watched:  # below the price, not at it
-            limit = replace(limit, amount=nextafter(limit.amount, 0))
-    as_typed = ("count", "region", "newer_than", "files", "order", "every_sight")
-    request = PricesRequest(
-        gpu=" ".join(what),
-        kinds=frozenset(kinds),
-        providers=options["providers"] or (),
-        limit=limit,
-        rates=dict(parse_rate(text) for text in options["rates"]),
-        today=day,
-        **{name: options[name] for name in as_typed},
-    )
+    day = printer.today()
+    watched = options["watch"] or (" ".join(what) if "<" in " ".join(what) else "")
+    request = _request(" ".join(what), watched, options)
     try:
         answer = price_list(request)
     except NoDataError as error:
-        if not watched:
-            error.args = ("; ".join(filter(None, (str(error), _mixed(request)))),)
-            raise
-        lowest = ""
-        any_sum = replace(request, limit=limit and replace(limit, amount=inf))  # Rent or purchases as before
-        with suppress(NoDataError):  # Of no price at all none is the lowest
-            lowest = f"; the lowest: {show.lowest(price_list(any_sum).value.offers)}"
-        raise GateFailed(f"no fresh offer with {watched}{lowest}") from None
+        if watched:
+            raise _no_offer(watched, request) from None
+        error.args = ("; ".join(filter(None, (str(error), _mixed(request)))),)
+        raise
     priced, table = answer.value, answer.table
     for line in show.skipped_lines(priced.skipped):
         printer.talk(line)
     if priced.ignored:
         printer.talk(f"columns ignored: {some(priced.ignored)}")
     hints = ["the offers of one GPU: gpuwise prices NAME"] if priced.lines else []
+    # What a person reads at once; files and JSON hold every offer.
     if priced.lines and to.file is None:
         each = priced.lines
         if {"--top", "--sort"}.intersection(typed(ctx)):  # all of them are listed by name
@@ -106,11 +69,11 @@ def command(ctx: click.Context, /, what: tuple[str, ...], to: printer.Output, **
             each = tuple(cheap[: options["top"] or None])
         table = show.overview(each, priced.offers, priced.changes, day)
     elif priced.gpu and to.file is None:
-        # What a person reads at once; files and JSON hold every offer.
         compact = not options["wide"] and narrow()
         table = show.listing(
-            priced.offers, priced.changes, title=table.title, today=day, top=options["top"], compact=compact
-        )
+            priced.offers, priced.changes, title=table.title, today=day, top=options["top"],
+            compact=compact,
+        )  # fmt: skip
         if len(table.rows) < len(priced.offers):
             hints.append(f"{len(table.rows)} of {len(priced.offers)} offers shown; all of them: --top 0")
         if compact:
@@ -119,6 +82,61 @@ def command(ctx: click.Context, /, what: tuple[str, ...], to: printer.Output, **
     before = filter(None, (met, *table.before, _mixed(request)))
     table = replace(table, before=tuple(before), notes=(*hints, *table.notes))
     to.table(table, answer.to_data, fit=True)
+
+
+def _update(ctx: click.Context, to: printer.Output) -> None:
+    from gpuwise.facts.prices.fetch import update  # the one place that uses the network
+    from gpuwise.show import prices as show
+
+    if set(typed(ctx)) - {"--json"}:
+        raise InputError("update takes no other option than --json", hint="gpuwise prices update")
+    done = update(printer.today())
+    lines = (
+        printer.json_text(show.update_document(done)) if to.as_json else "\n".join(show.update_lines(done))
+    )
+    printer.out(lines)
+
+
+def _request(what: str, watched: str, options: dict[str, Any]) -> PricesRequest:
+    """What is asked for, `watched` being "GPU<PRICE". Raises InputError for what cannot be read."""
+    ceiling, newer_than = options["limit"], options["newer_than"]
+    if watched:
+        what, below, price = (part.strip() for part in watched.partition("<"))
+        if not below or not what:
+            raise InputError(f"cannot read {watched!r}", hint="write it like 'h100<$2.00/h'")
+        ceiling, newer_than = price.strip(" =").removeprefix("$"), newer_than or STALE_DAYS
+    words = what.split()  # "used 3090", "spot h100"
+    kinds = {*(options["kinds"] or ()), *(kind for kind in KINDS if kind in words)}
+    flags = {kind: (kind.replace("-", "_"), "rent" if kind in RENTS else "buy") for kind in KINDS}
+    kinds |= {kind for kind, names in flags.items() if any(map(options.get, names))}
+    if unknown := kinds.difference(KINDS):
+        raise InputError(f"unknown kind {min(unknown)!r}", hint=f"known: {', '.join(KINDS)}")
+    limit = None
+    if ceiling:
+        limit = _limit(ceiling, rents=not options["buy"], rents_only=not kinds.isdisjoint(RENTS))
+        if watched and "=" not in watched:  # below the price, not at it
+            limit = replace(limit, amount=nextafter(limit.amount, 0))
+    return PricesRequest(
+        gpu=" ".join(word for word in words if word not in KINDS),
+        kinds=frozenset(kinds),
+        providers=options["providers"] or (),
+        limit=limit,
+        newer_than=newer_than,
+        rates=dict(parse_rate(text) for text in options["rates"]),
+        today=printer.today(),
+        **{name: options[name] for name in ("count", "region", "files", "order", "every_sight")},
+    )
+
+
+def _no_offer(watched: str, request: PricesRequest) -> GateFailed:
+    """That no fresh offer is below the price, and the lowest one, rent or purchases as before."""
+    from gpuwise.show import prices as show
+
+    lowest = ""
+    with suppress(NoDataError):  # of no price at all none is the lowest
+        anything = replace(request, limit=request.limit and replace(request.limit, amount=inf))
+        lowest = f"; the lowest: {show.lowest(price_list(anything).value.offers)}"
+    return GateFailed(f"no fresh offer with {watched}{lowest}")
 
 
 def _limit(text: str, *, rents: bool, rents_only: bool) -> Limit:

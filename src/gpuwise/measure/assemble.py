@@ -36,6 +36,7 @@ from gpuwise.model.result import (
     Bound,
     Group,
     InputPipeline,
+    Interval,
     Issue,
     KernelKind,
     Link,
@@ -171,24 +172,9 @@ def assemble(
 
     `samples` are of the first GPU, `others` of those beside it that took part, `links` between them all.
     """
-    status: Status = "ok" if builder.done is not None else "failed"
-    if builder.failed is not None:
-        status = "oom" if builder.failed.kind == "oom" else "failed"
-    elif interrupted:
-        status = "interrupted"
-    speed, steady, first = None, None, builder.first
-    if builder.windows and builder.built is not None:
-        # Items a second over all windows, and without the steps that stalled, where some did.
-        steps = [window.step_s for window in builder.windows]
-        runs, method = [w.run for w in builder.windows], "bursts" if config.mode == "limit" else "long-run"
-        speed = throughput(steps, builder.built.items, runs=runs, method=method)
-        stalled = stalls(steps)
-        steady = speed.value / (1 - stalled.share) if stalled is not None else None
-    fed, pipeline = builder.fed, None
-    if fed is not None and builder.built is not None:
-        made, alone = (throughput(times, builder.built.items) for times in (fed.pipeline_s, fed.alone_s))
-        needed = math.ceil(fed.workers * alone.value / made.value)
-        pipeline = InputPipeline(workers=fed.workers, pipeline=made, alone=alone, workers_needed=needed)
+    status = _status(builder, interrupted)
+    speed, steady = _speed(config, builder)
+    first = builder.first
     measured = Measurement(
         config=config,
         workload_version=workload.version,
@@ -210,7 +196,7 @@ def assemble(
         telemetry=sensor.summarise(samples, builder.windows) if builder.windows else None,
         batch_trials=tuple(builder.tried),
         profile=builder.profile,
-        input=pipeline,
+        input=_pipeline(builder),
         phases_s=tuple(builder.phases_s.items()),
         error=builder.failed.message if builder.failed else None if status == "ok" else error,
     )
@@ -232,20 +218,55 @@ def assemble(
         gpu=gpu,
     )
     if builder.ranked is not None:
-        # The telemetry of all GPUs and each GPU's own; the cautions of those beside the first.
-        windows = measured.windows
-        beside = (sensor.summarise(seen, windows) if windows else None for seen in others)
-        each = (measured.telemetry, *beside)
-        group = with_sensors(builder.ranked.group, each, links)
-        issues += tuple(unequal(group))
-        for number, (seen, telemetry) in enumerate(zip(others, each[1:], strict=True), start=1):
-            more = telemetry_cautions(telemetry, seen, windows) if telemetry is not None else ()
-            issues += tuple(replace(one, detail=f"GPU {number}: {one.detail}") for one in more)
-        measured = replace(measured, group=group, telemetry=sensor.combined(each))
+        measured, more = _of_group(measured, builder.ranked.group, others, links)
+        issues += more
     # A child that fails after Done crashed in the profiler.
     died = error if status == "ok" and builder.profile is None else None
     unseen = unprofiled(builder.unprofiled.reason if builder.unprofiled else died)
     return replace(measured, cautions=(*cautions, *issues, *unseen))
+
+
+def _status(builder: MeasurementBuilder, interrupted: bool) -> Status:
+    if builder.failed is not None:
+        return "oom" if builder.failed.kind == "oom" else "failed"
+    if interrupted:
+        return "interrupted"
+    return "ok" if builder.done is not None else "failed"
+
+
+def _speed(config: RunConfig, builder: MeasurementBuilder) -> tuple[Interval | None, float | None]:
+    """Items a second over all windows, and without the steps that stalled, where some did."""
+    if not builder.windows or builder.built is None:
+        return None, None
+    steps = [window.step_s for window in builder.windows]
+    runs, method = [w.run for w in builder.windows], "bursts" if config.mode == "limit" else "long-run"
+    speed = throughput(steps, builder.built.items, runs=runs, method=method)
+    stalled = stalls(steps)
+    return speed, speed.value / (1 - stalled.share) if stalled is not None else None
+
+
+def _pipeline(builder: MeasurementBuilder) -> InputPipeline | None:
+    """How fast the input was made ready beside the step and alone, where it was read."""
+    fed = builder.fed
+    if fed is None or builder.built is None:
+        return None
+    made, alone = (throughput(times, builder.built.items) for times in (fed.pipeline_s, fed.alone_s))
+    needed = math.ceil(fed.workers * alone.value / made.value)
+    return InputPipeline(workers=fed.workers, pipeline=made, alone=alone, workers_needed=needed)
+
+
+def _of_group(
+    m: Measurement, group: Group, others: Sequence[Sequence[sensor.Sample]], links: tuple[Link, ...]
+) -> tuple[Measurement, tuple[Issue, ...]]:
+    """The measurement with telemetry of all GPUs and each one's own; cautions of those after the first."""
+    beside = (sensor.summarise(seen, m.windows) if m.windows else None for seen in others)
+    each = (m.telemetry, *beside)
+    group = with_sensors(group, each, links)
+    issues = list(unequal(group))
+    for number, (seen, telemetry) in enumerate(zip(others, each[1:], strict=True), start=1):
+        more = telemetry_cautions(telemetry, seen, m.windows) if telemetry is not None else ()
+        issues += [replace(one, detail=f"GPU {number}: {one.detail}") for one in more]
+    return replace(m, group=group, telemetry=sensor.combined(each)), tuple(issues)
 
 
 def _against_limits(m: Measurement, gpu: GpuSpec | None, limits: Limits) -> Measurement:
