@@ -298,24 +298,7 @@ def run(arguments: list[str] | None = None) -> None:
         _abandon(sys.stdout)
         sys.exit(0)
     except click.ClickException as usage:
-        follow = ""
-        if isinstance(usage, click.NoSuchOption) and usage.ctx:
-            usage, follow = _unknown(usage.option_name, usage.ctx, arguments)
-        usage.show()
-        if isinstance(usage, click.exceptions.NoArgsIsHelpError):
-            printer.error("a command is missing", "one of those above")
-        elif isinstance(usage, click.MissingParameter) and usage.ctx:
-            for row in _VERBS:  # a whole call, where the verb needs something behind it
-                if row["verb"] == usage.ctx.info_name and row["example"]:
-                    given = shlex.join(arguments[1:])  # the options stay
-                    printer.talk(f"  next: gpuwise {row['verb']} {row['example']} {given}".rstrip())
-        elif isinstance(usage, click.UsageError) and (meant := _meant(usage, arguments)):
-            printer.talk(f"  next: {meant}")
-        elif follow:
-            printer.talk(f"  next: {follow}")
-        elif isinstance(usage, click.UsageError) and usage.ctx is None:
-            verb = arguments[0] if arguments and arguments[0] in VERBS else ""
-            printer.talk(f"  next: gpuwise {verb} --help".replace("  --", " --"))
+        _misused(usage, arguments)
         sys.exit(2)
     except (KeyboardInterrupt, click.Abort):
         printer.error("interrupted", None)
@@ -325,16 +308,9 @@ def run(arguments: list[str] | None = None) -> None:
         _abandon(sys.stdout)
         sys.exit(0)
     except OSError as failure:
-        ours = isinstance(failure, printer.OutputError)
-        if not ours and "--debug" in arguments:
+        if not isinstance(failure, printer.OutputError) and "--debug" in arguments:
             raise
-        if ours or failure.errno in (None, EBADF, EIO, ENOSPC):  # click writes help and versions itself
-            _abandon(sys.stdout)
-            said = f"the standard output cannot be written: {failure.strerror or failure}"
-            printer.error(said, "another place for the output, or -o FILE")
-        else:  # a folder that is gone, no more open files, another's quota
-            of = f": {failure.filename}" if failure.filename else ""
-            printer.error(f"the system refuses: {failure.strerror}{of}", "gpuwise --debug ...")
+        _refused(failure)
         sys.exit(MachineError.exit_code)
     except GpuwiseError as failure:  # what was raised on purpose has its code and its next step
         if "--debug" in arguments:
@@ -346,3 +322,37 @@ def run(arguments: list[str] | None = None) -> None:
             raise
         printer.error(f"a defect in gpuwise: {type(defect).__name__}: {defect}", "gpuwise --debug ...")
         sys.exit(DEFECT)
+
+
+def _misused(usage: click.ClickException, arguments: list[str]) -> None:
+    """Say what is wrong with the words, and the next step."""
+    follow = ""
+    if isinstance(usage, click.NoSuchOption) and usage.ctx:
+        usage, follow = _unknown(usage.option_name, usage.ctx, arguments)
+    usage.show()
+    if isinstance(usage, click.exceptions.NoArgsIsHelpError):
+        printer.error("a command is missing", "one of those above")
+    elif isinstance(usage, click.MissingParameter) and usage.ctx:
+        for row in _VERBS:  # a whole call, where the verb needs something behind it
+            if row["verb"] == usage.ctx.info_name and row["example"]:
+                given = shlex.join(arguments[1:])  # the options stay
+                printer.talk(f"  next: gpuwise {row['verb']} {row['example']} {given}".rstrip())
+    elif isinstance(usage, click.UsageError) and (meant := _meant(usage, arguments)):
+        printer.talk(f"  next: {meant}")
+    elif follow:
+        printer.talk(f"  next: {follow}")
+    elif isinstance(usage, click.UsageError) and usage.ctx is None:
+        verb = arguments[0] if arguments and arguments[0] in VERBS else ""
+        printer.talk(f"  next: gpuwise {verb} --help".replace("  --", " --"))
+
+
+def _refused(failure: OSError) -> None:
+    """Say what the system does not let us do."""
+    ours = isinstance(failure, printer.OutputError)
+    if ours or failure.errno in (None, EBADF, EIO, ENOSPC):  # click writes help and versions itself
+        _abandon(sys.stdout)
+        said = f"the standard output cannot be written: {failure.strerror or failure}"
+        printer.error(said, "another place for the output, or -o FILE")
+    else:  # a folder that is gone, no more open files, another's quota
+        of = f": {failure.filename}" if failure.filename else ""
+        printer.error(f"the system refuses: {failure.strerror}{of}", "gpuwise --debug ...")
