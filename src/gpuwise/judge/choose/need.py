@@ -631,6 +631,44 @@ FIELDS = tuple(
 )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The texts of options by their names, and the USD of a currency."""
+
+    texts: Mapping[str, Any]
+    rates: Mapping[str, float]
+
+    def read(self, name: str, parse: Callable[[str], T]) -> T | None:
+        text = self.texts.get(name)
+        return parse(str(text)) if text else None
+
+    def positive(self, name: str, unit: str = "") -> float | None:
+        return self.read(name, lambda text: units.parse_positive(text, f"--{name}", unit))
+
+    def count(self, name: str) -> int | None:
+        return self.read(name, lambda text: units.parse_count(re.sub(r"(?<=\d)k$", "000", text), f"--{name}"))
+
+    def usd(self, name: str, per: str = "", **limits: Any) -> float | None:
+        """A sum, of dollars where no currency stands there."""
+        return self.read(name, lambda text: units.parse_usd(_in_dollars(text, per), self.rates, **limits)[0])
+
+    def list(self, name: str) -> tuple[str, ...]:
+        value = self.texts.get(name)
+        texts = [value] if isinstance(value, str) else value or ()
+        return tuple(part for text in texts for part in units.parse_list(text))
+
+
+class _Said(NamedTuple):
+    """What a workload or a question says, before limits of other options."""
+
+    need: Need
+    purpose: str | None  # As it was said: `finetune` leaves the method open
+    currency: str = ""  # Of the sums of a question
+    hours: bool = False  # Whether the hours of use a week were stated
+    counted: bool = False  # And the number of GPUs
+    asking: bool = False  # By a question in words
+
+
 def need_of(
     workload: str | None, given: Mapping[str, Any], rates: Mapping[str, float], *,
     load: Callable[[str], Result | None] = lambda name: None, today: date | None = None,
@@ -640,162 +678,196 @@ def need_of(
     `given` has an option's text by its name; `rates` USD of a currency; `load` reads a result where a name is
     one; deadlines count from `today`. Raises InputError for what cannot be read.
     """
+    options = _Options(given, rates)
+    said = _said(workload, options, today)
+    have, results = _have(options.list("have"), load)
+    named = [catalog.counted(name) for name in options.list("gpu")]
+    ids = [(spec.id, number or 1) for name, number in named for spec in catalog.meant(name)]
+    sets = tuple(ids) if any(number for _, number in named) else ()
+    budget = options.read("budget", lambda text: _budget(text, rates))
+    assumed = _assumed(options)
+    limits = _limits(options, said.need, budget, have, today)
+    limits |= _stated(
+        sets=sets or None, only=tuple(gpu for gpu, _ in ids) if ids and not sets else None,
+        gpus=_spread(sets) if sets and not given.get("gpus") else None,
+        # What was measured of no card that is named is said as well as it is known.
+        unproven=(bool(ids) and all(catalog.get(gpu).vendor != "NVIDIA" for gpu, _ in ids)) or None,
+    )  # fmt: skip
+    of_rent = next((name for name in ("provider", "region", "egress") if given.get(name)), "")
+    if of_rent and given.get("acquire") == "own":
+        problem = f"the {of_rent} is of rent, and only what is bought was asked for"
+        raise InputError(problem, hint="leave one of them out")
+    need = said.need
+    if "context" in limits and not need.task:
+        problem = f"a context is of a language model by name, not of {need.title or need.workloads[0][0]}"
+        raise InputError(problem, hint="leave it out, or name a model: llama-3.1-8b")
+    need = replace(need, assumptions=replace(need.assumptions, **assumed), **limits)
+    need = _noted(need, said, options)
+    buys = need.acquire == "own" and budget is not None and budget[1] is None
+    if buys and need.items is None and not (said.asking or options.count("users") or given.get("latency")):
+        need = replace(need, goal="speed")  # As where a question names a sum: the most that the money buys
+    return _counted(need, said, options), results
 
-    from gpuwise.judge.choose.speeds import gpu_of  # numpy, which --help does without
 
-    def read(name: str, parse: Callable[[str], T]) -> T | None:
-        text = given.get(name)
-        return parse(str(text)) if text else None
-
-    def positive(name: str, unit: str = "") -> float | None:
-        return read(name, lambda text: units.parse_positive(text, f"--{name}", unit))
-
-    def count(name: str) -> int | None:
-        return read(name, lambda text: units.parse_count(re.sub(r"(?<=\d)k$", "000", text), f"--{name}"))
-
+def _said(workload: str | None, options: _Options, today: date | None) -> _Said:
+    """What the workload says, or the question, with the options that are of the work."""
     if len(workload or "") > LONGEST_QUESTION:
         problem = f"a question has at most {LONGEST_QUESTION:,} characters, not {len(workload or ''):,}"
         raise InputError(problem, hint="leave out what the choice does not depend on")
-    work = given.get("work")
+    given = options.texts
+    workload, work = _work_in_words(workload, given.get("work"), given.get("mode"))
+    if "%" in (work or "") and not workload:  # the shares of a mix are work, too
+        workload, work = work, None
+    stated: dict[str, Any] = {
+        "mode": given.get("mode") or None, "precision": given.get("precision") or None,
+        "work": units.parse_work(work) if work else None, "form": given.get("form") or None,
+        "latency": options.read("latency", units.parse_latency),
+        "gpus": options.read("gpus", units.parse_count_range),
+    }  # fmt: skip
+    purpose, hours, counted = stated["mode"], bool(given.get("hours-per-week")), bool(stated["gpus"])
+    if workload and is_question(workload):
+        from gpuwise.judge.choose import ask
+
+        asked = ask.read(workload, options.rates, today)
+        need = ask.need_of(asked, stated)
+        hours |= "hours_per_week" in asked.assumed
+        counted |= asked.gpus is not None and need.asks != "number"
+        return _Said(need, purpose or asked.mode, asked.currency, hours, counted, asking=True)
+    shares = []
+    for part in units.parse_list(workload or ""):
+        name, equals, weight = re.sub(r"\s+([\d.]+)\s*%$", r"=\1", part).rpartition("=")
+        one = units.parse_positive(weight.rstrip("% "), f"the weight of {name}") if equals else 1.0
+        shares.append((name.strip() if equals else part, one))
+    served = _SIZES.get((workload or "").removesuffix("-decode"))
+    if served and (options.count("users") or 1) > 1 and purpose in (None, "infer"):
+        shares = [(f"{SERVED}{served}", 1.0)]  # Nobody buys each of them a machine
+    return _Said(need_for(shares, **stated), purpose, hours=hours, counted=counted)
+
+
+def _work_in_words(workload: str | None, work: str | None, mode: str | None) -> tuple[str | None, str | None]:
+    """(workload, work), as one question where an amount needs to be read as in one: "2000 hours of audio",
+    "3M tokens/night", "5 lakh images"."""
     texts = r"\b(?:request|sample|example|document|conversation|message|prompt|record|hour|h)s?\b"
     if work and workload and (not units.is_work(work) or re.search(texts, work)):
         from gpuwise.judge.choose import rules
         from gpuwise.judge.choose.amounts import quantities
         from gpuwise.judge.choose.wording import plainly
 
-        # "2000 hours of audio", "3M tokens/night" and "5 lakh images" are read as in a question.
-        tuned = "fine-tune " * (given.get("mode") in ("finetune", *TASKS[1:]))
+        tuned = "fine-tune " * (mode in ("finetune", *TASKS[1:]))
         plain = plainly(text := f"{tuned}{workload}: {work}")
         if quantities(plain) or rules.search(rules.P.gpu_hours, plain):
-            workload, work = text, None
-    if "%" in (work or "") and not workload:  # the shares of a mix are work, too
-        workload, work = work, None
-    stated: dict[str, Any] = {
-        "mode": given.get("mode") or None, "precision": given.get("precision") or None,
-        "work": units.parse_work(work) if work else None, "form": given.get("form") or None,
-        "latency": read("latency", units.parse_latency), "gpus": read("gpus", units.parse_count_range),
-    }  # fmt: skip
-    currency = ""  # Of the sums of a question
-    purpose, hours, counted = stated["mode"], bool(given.get("hours-per-week")), bool(stated["gpus"])
-    if asking := workload if workload and is_question(workload) else "":
-        from gpuwise.judge.choose import ask
+            return text, None
+    return workload, work
 
-        asked = ask.read(asking, rates, today)
-        need, purpose = ask.need_of(asked, stated), purpose or asked.mode
-        currency = asked.currency
-        hours |= "hours_per_week" in asked.assumed
-        counted |= asked.gpus is not None and need.asks != "number"
-    else:
-        shares = []
-        for part in units.parse_list(workload or ""):
-            name, equals, weight = re.sub(r"\s+([\d.]+)\s*%$", r"=\1", part).rpartition("=")
-            one = units.parse_positive(weight.rstrip("% "), f"the weight of {name}") if equals else 1.0
-            shares.append((name.strip() if equals else part, one))
-        served = _SIZES.get((workload or "").removesuffix("-decode"))
-        if served and (count("users") or 1) > 1 and purpose in (None, "infer"):
-            shares = [(f"{SERVED}{served}", 1.0)]  # Nobody buys each of them a machine
-        need = need_for(shares, **stated)
-    # A result file says both what is there and how fast it is.
+
+def _have(names: Sequence[str], load: Callable[[str], Result | None]) -> tuple[list[str], list[Result]]:
+    """(GPUs that are there, results of them): a result file says both what is there and how fast it is."""
+    from gpuwise.judge.choose.speeds import gpu_of  # numpy, which --help does without
+
     have: list[str] = []
     results: list[Result] = []
-    for text in _list(given.get("have")):
+    for text in names:
         if (result := load(text)) is not None:
             results.append(result)
             have.append(gpu_of(result))
         else:
             name, number = catalog.counted(text)
             have += [catalog.resolve(name).spec.id] * (number or 1)
-    named = [catalog.counted(name) for name in _list(given.get("gpu"))]
-    ids = [(spec.id, number or 1) for name, number in named for spec in catalog.meant(name)]
-    sets = tuple(ids) if any(number for _, number in named) else ()
+    return have, results
+
+
+def _spread(sets: Sequence[tuple[str, int]]) -> tuple[int, int]:
     sizes = [number for _, number in sets]
-    budget = read("budget", lambda text: _budget(text, rates))
-    hourly = budget is not None and budget[1] == "hour" and not (have or given.get("upgrade"))
-    host, users, egress = given.get("host"), count("users"), read("egress", units.parse_memory_range)
-    assumed = _stated(
-        electricity_usd_per_kwh=read("electricity", lambda text: units.parse_usd(
-            _in_dollars(text, "/kWh"), rates, most=units.MOST_USD_PER_KWH, example="'$0.30/kWh'")[0]),
-        host_usd=read("host", lambda text: units.parse_usd(
-            _in_dollars(text), rates, free=True, example="$1500")[0]),
-        hours_per_week=positive("hours-per-week"), years=positive("years"), cooling=positive("cooling"),
-        host_w=positive("host-power", "W"), max_age_days=read("newer-than", units.parse_days),
-        aged_today=True if given.get("newer-than") else None,
-        depreciation=read("depreciation", lambda text: units.parse_share(text, most=1)),
-        utilisation=read("utilisation", lambda text: units.parse_share(text, most=1)),
+    return min(sizes), max(sizes)
+
+
+def _assumed(options: _Options) -> dict[str, Any]:
+    """The assumptions that options state."""
+    return _stated(
+        electricity_usd_per_kwh=options.usd(
+            "electricity", "/kWh", most=units.MOST_USD_PER_KWH, example="'$0.30/kWh'"
+        ),
+        host_usd=options.usd("host", free=True, example="$1500"),
+        hours_per_week=options.positive("hours-per-week"), years=options.positive("years"),
+        cooling=options.positive("cooling"), host_w=options.positive("host-power", "W"),
+        max_age_days=options.read("newer-than", units.parse_days),
+        aged_today=True if options.texts.get("newer-than") else None,
+        depreciation=options.read("depreciation", lambda text: units.parse_share(text, most=1)),
+        utilisation=options.read("utilisation", lambda text: units.parse_share(text, most=1)),
     )  # fmt: skip
-    kinds = ("spot", "serverless", "unproven")
-    term = given.get("reserved")
-    providers = tuple(PROVIDERS.get(name.casefold(), name) for name in _list(given.get("provider")))
+
+
+def _limits(
+    options: _Options, need: Need, budget: tuple[float, str | None] | None, have: Sequence[str],
+    today: date | None,
+) -> dict[str, Any]:  # fmt: skip
+    """The fields of a need that options state."""
+    given, term = options.texts, options.texts.get("reserved")
+    hourly = budget is not None and budget[1] == "hour" and not (have or given.get("upgrade"))
+    users, egress = options.count("users"), options.read("egress", units.parse_memory_range)
+    providers = tuple(PROVIDERS.get(name.casefold(), name) for name in options.list("provider"))
+    # Only rent has a provider or a price per hour: who names one of these asks what to rent.
+    way = "rent" if providers or hourly else "own" if given.get("upgrade") else None
     # People share a served model: one person, too, who was named.
     shared = users if need.task == "infer" else None
-    limits = _stated(
-        compiled=False if given.get("compile") == "off" else None, batch=count("batch"),
-        deadline_s=read("deadline", lambda text: units.parse_deadline(text, today or date.today())),
+    return _stated(
+        compiled=False if given.get("compile") == "off" else None, batch=options.count("batch"),
+        deadline_s=options.read("deadline", lambda text: units.parse_deadline(text, today or date.today())),
         budget_usd=budget[0] if budget else None,
         budget_per_hour=budget[1] == "hour" if budget else None,
         budget_per_month=budget[1] == "month" if budget else None,
-        # Only rent has a provider or a price per hour: who names one of these asks what to rent.
-        acquire=given.get("acquire")
-        or ("rent" if providers or hourly else "own" if given.get("upgrade") else None),
-        providers=providers or None,
+        acquire=given.get("acquire") or way, providers=providers or None,
         users=None if shared else users, concurrent=shared,
-        context=read("context", lambda text: units.parse_counts(text, "a context")[0]),
+        context=options.read("context", lambda text: units.parse_counts(text, "a context")[0]),
         sold={"new": ("new",), "used": ANY_USED}.get(given.get("condition") or ""),
-        sets=sets or None, only=tuple(gpu for gpu, _ in ids) if ids and not sets else None,
         egress_gb=egress[0] if egress else None,
-        gpus=(min(sizes), max(sizes)) if sizes and not given.get("gpus") else None,
-        memory_gb=read("memory", units.parse_memory_range), power_w=positive("power", "W"),
-        outlet_w=positive("outlet", "W"), slots=positive("slots"), have=tuple(have) or None,
+        memory_gb=options.read("memory", units.parse_memory_range), power_w=options.positive("power", "W"),
+        outlet_w=options.positive("outlet", "W"), slots=options.positive("slots"), have=tuple(have) or None,
         reserved=(bool(term) and term != "no") or None, region=given.get("region") or None,
         most_commitment_h=units.parse_seconds(term) / 3600 if term and term not in OK else None,
         quiet=bool(given.get("quiet")) or None, upgrade=bool(given.get("upgrade")) or None,
         community={"ok": True, "no": False}.get(given.get("community") or ""),
-        **{name: True for name in kinds if given.get(name) == "ok"}
-        # What was measured of no card that is named is said as well as it is known.
-        | ({"unproven": True} if ids and all(catalog.get(gpu).vendor != "NVIDIA" for gpu, _ in ids) else {}),
+        **{name: True for name in ("spot", "serverless", "unproven") if given.get(name) == "ok"},
     )  # fmt: skip
-    of_rent = next((name for name in ("provider", "region", "egress") if given.get(name)), "")
-    if of_rent and given.get("acquire") == "own":
-        problem = f"the {of_rent} is of rent, and only what is bought was asked for"
-        raise InputError(problem, hint="leave one of them out")
-    if "context" in limits and not need.task:
-        problem = f"a context is of a language model by name, not of {need.title or need.workloads[0][0]}"
-        raise InputError(problem, hint="leave it out, or name a model: llama-3.1-8b")
-    need = replace(need, assumptions=replace(need.assumptions, **assumed), **limits)
-    buys = need.acquire == "own" and budget is not None and budget[1] is None
-    if buys and need.items is None and not (asking or users or stated["latency"]):
-        need = replace(need, goal="speed")  # As where a question names a sum: the most that the money buys
+
+
+def _noted(need: Need, said: _Said, options: _Options) -> Need:
+    """The need with how options were taken, and the currency of its sums."""
+    given, notes, rates = options.texts, list(need.notes), options.rates
+    late = given.get("latency") or ""
     if given.get("upgrade"):
-        need = replace(need, notes=(*need.notes, REPLACED))
-    if hours and need.assumptions.hours_per_week == Assumptions().hours_per_week:  # Stated as the default
-        need = replace(need, notes=(*need.notes, HOURS_STATED.format(need.assumptions.hours_per_week)))
+        notes.append(REPLACED)
+    if said.hours and need.assumptions.hours_per_week == Assumptions().hours_per_week:  # As the default
+        notes.append(HOURS_STATED.format(need.assumptions.hours_per_week))
+    of_token = need.latency_s and need.latency_kind == "TPOT" and late
+    if of_token and not re.search(r"^\s*t[pt]|/s", late, re.IGNORECASE):
+        first = f"TTFT<={late.strip()}"
+        notes.append(f"{late} is the time of each token (TPOT); of the first one it would be '{first}'")
+    sums = (given.get("budget"), given.get("electricity"), given.get("host"))
+    if code := said.currency or _currency(sums, rates):
+        need = replace(need, currency=(code, rates[code]))
+        notes += ["¥ is taken as yen; CNY is yuan"] * ("¥" in (given.get("budget") or "") and code == "JPY")
+    return replace(need, notes=tuple(notes))
+
+
+def _counted(need: Need, said: _Said, options: _Options) -> Need:
+    """The need with the hours and the numbers of GPUs that people mean where they state none."""
     people = need.concurrent or need.users
-    if need.task == "infer" and people > 1 and need.items is None and not (hours or need.at_home):
+    if need.task == "infer" and people > 1 and need.items is None and not (said.hours or need.at_home):
         # Many people are served at all hours, unless somebody says so.
         need = replace(need, assumptions=replace(need.assumptions, hours_per_week=168.0))
-    if (
-        need.latency_s
-        and need.latency_kind == "TPOT"
-        and (late := given.get("latency"))
-        and not re.search(r"^\s*t[pt]|/s", late, re.IGNORECASE)
-    ):
-        note = f"{late} is the time of each token (TPOT); of the first one it would be 'TTFT<={late.strip()}'"
-        need = replace(need, notes=(*need.notes, note))
-    if code := currency or _currency((given.get("budget"), given.get("electricity"), host), rates):
-        need = replace(need, currency=(code, rates[code]))
-        if "¥" in (given.get("budget") or "") and code == "JPY":
-            need = replace(need, notes=(*need.notes, "¥ is taken as yen; CNY is yuan"))
     there = need.assumptions.host_usd == 0 and need.acquire == "own" and not need.sets
-    if there and not stated["gpus"] and need.gpus == (1, MOST_TOGETHER):
+    if there and not options.texts.get("gpus") and need.gpus == (1, MOST_TOGETHER):
         # In a machine that is there one card is meant; where it is not enough, the job tries more.
         need = replace(need, gpus=(1, max(1, len(need.have))), at_home=True)
-    if need.users > 1 and need.task in TASKS[1:] and need.items is None and not (counted or need.sets):
+    free = not (said.counted or need.sets)
+    if need.users > 1 and need.task in TASKS[1:] and need.items is None and free:
         need = replace(need, gpus=(1, 1))  # For each person one card; the job tries more
-    if need.deadline_s and need.mode == "infer" and not (counted or need.sets or need.have):
+    if need.deadline_s and need.mode == "infer" and free and not need.have:
         need = replace(need, gpus=(1, MOST_APART))  # Each does its part: as many as keep the deadline
-    if purpose == "finetune" and need.task == "lora" and not given.get("precision"):
+    if said.purpose == "finetune" and need.task == "lora" and not options.texts.get("precision"):
         need = _by_what_fits(need)
-    return need, results
+    return need
 
 
 def _in_dollars(text: str, per: str = "") -> str:
@@ -849,11 +921,6 @@ def _by_what_fits(need: Need) -> Need:
     where = "what you have" if need.have else "what was asked for"
     note = f"by qlora: adapters in {need.precision} take {needed / 2**30:,.0f} GiB a GPU, more than {where}"
     return replace(need, task="qlora", precision=FORMATS["qlora"], notes=(*need.notes, note))
-
-
-def _list(value: str | Sequence[str] | None) -> tuple[str, ...]:
-    texts = [value] if isinstance(value, str) else value or ()
-    return tuple(part for text in texts for part in units.parse_list(text))
 
 
 def _stated(**values: Any) -> dict[str, Any]:
