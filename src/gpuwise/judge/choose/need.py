@@ -27,7 +27,7 @@ from gpuwise.model import units
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.judgement import TASKS, Acquire, Assumptions, Need
 from gpuwise.model.precision import WEIGHTS, Precision
-from gpuwise.model.question import Mode
+from gpuwise.model.question import Mode, WorkloadSpec
 from gpuwise.model.units import Latency, Work
 from gpuwise.workloads import registry
 
@@ -169,33 +169,74 @@ def need_for(
     Raises InputError for a name or form that is unknown, and for what the workload does not have.
     """
     named = [(work_on, 1.0)] if isinstance(work_on, str) else list(work_on)
-    preset = presets().get(named[0][0]) if len(named) == 1 else None
-    if len(named) > 1:  # A preset within a mix is the works that it consists of
-        within = {name: presets().get(name) for name, _ in named}
-        precision = precision or next(
-            (each.precision for each in within.values() if each and each.precision), None
-        )
-        consists = {n: dict(each.workloads) if each else {n: 1.0} for n, each in within.items()}
-        named = [
-            (part, weight * share / sum(consists[name].values()))
-            for name, weight in named
-            for part, share in consists[name].items()
-        ]
+    alone = named[0][0] if len(named) == 1 else ""
+    preset = presets().get(alone)
+    if len(named) > 1:
+        named, of_preset = _without_presets(named)
+        precision = precision or of_preset
     if form is not None and form not in forms():
         raise InputError(f"unknown form {form!r}", hint=f"known: {', '.join(forms())}")
-    if len(named) == 1 and named[0][0].casefold() in DIFFUSION:
+    if alone.casefold() in DIFFUSION:
         if latency is not None:
-            problem = f"a latency is of tokens, and {named[0][0]} makes none"
+            problem = f"a latency is of tokens, and {alone} makes none"
             raise InputError(problem, hint="leave it out; the answer says how fast images come")
-        return _of_diffusion(named[0][0].casefold(), mode, precision, work, gpus, form, steps)
-    if preset is None and len(named) == 1 and is_model(named[0][0], mode):
-        return _of_model(named[0][0], mode, precision, work, latency, gpus, form)
+        return _of_diffusion(alone.casefold(), mode, precision, work, gpus, form, steps)
+    if alone and preset is None and is_model(alone, mode):
+        return _of_model(alone, mode, precision, work, latency, gpus, form)
     mode = "finetune" if mode == "lora" else mode
     if mode is None and any(is_model(name, None) for name, _ in named):
         mode = "infer"  # As each is by itself
     if preset is not None:
         named, mode, precision = list(preset.workloads), mode or preset.mode, precision or preset.precision
         gpus, latency, form = gpus or preset.gpus, latency or preset.latency, form or preset.form
+    shares = _shares(named, mode)
+    specs, whole = [registry.get(name).spec for name in shares], sum(shares.values())
+    if work is not None and len(specs) > 1:
+        problem = "a mix has no item of its own to count the work in"
+        raise InputError(problem, hint="choose for one workload, or without an amount of work")
+    notes: tuple[str, ...] = ()
+    if len(specs) > 1 and preset is None:
+        notes = ("one speed of a mix, its parts' geometric mean, compares GPUs and counts nothing",)
+    if all(spec.item == "image-step" for spec in specs):
+        mode = mode or "infer"  # People make images far more often than models of them
+    if work is not None:
+        work, more = _in_items(work, specs[0], mode, steps)
+        notes += more
+    if latency is not None:
+        latency, mode, more = _of_step(latency, specs, mode)
+        notes += more
+    way, chosen = _way(specs, mode), _precision(specs, precision)
+    # Requests that come again are shared out over as many GPUs as they take.
+    again = mode == "infer" and work is not None and work.period_s
+    halves = precision is None and chosen == Precision.BF16 and all("fp16" in s.precisions for s in specs)
+    return _with(
+        Need(
+            workloads=tuple((name, weight / whole) for name, weight in shares.items()), mode=way,
+            precision=chosen, fallback=Precision.FP16 if halves else None,
+            gpus=gpus or (1, MOST_TOGETHER if again else 1), form=form, notes=notes,
+        ),
+        work, latency, specs[0].item.removesuffix("s"),
+    )  # fmt: skip
+
+
+Shares = Sequence[tuple[str, float]]
+
+
+def _without_presets(named: Shares) -> tuple[list[tuple[str, float]], Precision | None]:
+    """(the works that presets within a mix consist of, the precision of the first that has one)."""
+    within = {name: presets().get(name) for name, _ in named}
+    precision = next((each.precision for each in within.values() if each and each.precision), None)
+    consists = {n: dict(each.workloads) if each else {n: 1.0} for n, each in within.items()}
+    works = [
+        (part, weight * share / sum(consists[name].values()))
+        for name, weight in named
+        for part, share in consists[name].items()
+    ]
+    return works, precision
+
+
+def _shares(named: Shares, mode: Purpose | None) -> dict[str, float]:
+    """The weight of each workload by its full name. Raises InputError where none is named, or is unknown."""
     # In a mix the time counts, so what a language model or a larger network of diffusion is like will do.
     like = dict(ALIASES)
     if len(named) > 1:
@@ -210,69 +251,71 @@ def need_for(
     if not shares:
         known = ", ".join(presets())
         raise InputError("which workload?", hint=f"name a workload, or one of {known}", code="workload")
-    specs, whole = [registry.get(name).spec for name in shares], sum(shares.values())
-    if work is not None and len(specs) > 1:
-        problem = "a mix has no item of its own to count the work in"
-        raise InputError(problem, hint="choose for one workload, or without an amount of work")
-    notes: tuple[str, ...] = ()
-    if len(specs) > 1 and preset is None:
-        notes = ("one speed of a mix, its parts' geometric mean, compares GPUs and counts nothing",)
-    if all(spec.item == "image-step" for spec in specs):
-        mode = mode or "infer"  # People make images far more often than models of them
-    if work is not None and work.item == "image" and specs[0].item == "image-step":
+    return shares
+
+
+def _in_items(
+    work: Work, spec: WorkloadSpec, mode: str | None, steps: int | None
+) -> tuple[Work, tuple[str, ...]]:
+    """The work in the workload's own items, and how they were counted."""
+    if work.item == "image" and spec.item == "image-step":
         steps = steps or 50  # Each with and without the prompt (guidance)
         passes = 2 * steps if mode == "infer" else 1  # A step of training sees each of its images once
-        notes = (f"an image is {steps} steps, each twice through the network for guidance",) * (passes > 1)
-        work = work._replace(items=work.items * passes, item="image-step")
-    length = tokens_of(specs[0].title) if specs[0].item == "sequence" else 0
-    if work is not None and work.item == "token" and length:
-        notes += (f"counted in sequences of {length} tokens",)
-        work = work._replace(items=work.items / length, item="sequence")
-    if latency is not None and latency.kind == "step" and not any(spec.phase for spec in specs):
+        note = f"an image is {steps} steps, each twice through the network for guidance"
+        return work._replace(items=work.items * passes, item="image-step"), (note,) * (passes > 1)
+    length = tokens_of(spec.title) if spec.item == "sequence" else 0
+    if work.item == "token" and length:
+        in_sequences = work._replace(items=work.items / length, item="sequence")
+        return in_sequences, (f"counted in sequences of {length} tokens",)
+    return work, ()
+
+
+def _of_step(
+    latency: Latency, specs: Sequence[WorkloadSpec], mode: Purpose | None
+) -> tuple[Latency, Purpose | None, tuple[str, ...]]:
+    """(the latency of a step of all workloads, the mode in which it is one, how it was taken). Raises
+    InputError where a workload answers nothing, or not so."""
+    if latency.kind == "step" and not any(spec.phase for spec in specs):
         if mode == "train":
             problem = f"a latency is of answers, and here {specs[0].id} learns"
             raise InputError(problem, hint="leave it out, or --mode infer")
-        mode = "infer"
-        notes += (f"each step of a batch within {units.seconds(latency.seconds)}",)
-    elif latency is not None:
-        # A token comes from a decode step, the first one from a prefill step.
-        latency = latency._replace(kind="TTFT" if latency.kind == "TTFT" else "TPOT")
-        phase = _PHASES[latency.kind]
-        wrong = next((spec.id for spec in specs if spec.phase != phase), None)
-        if wrong is not None:
-            problem = f"{latency.kind} is of a {phase} workload, not of {wrong}"
-            one = f"; one {specs[0].item.removesuffix('s')} at a time: --batch 1"
-            raise InputError(problem, hint=f"choose a {phase} workload{one}")
-        if latency.first_s is not None:
-            problem = f"{specs[0].id} makes no first token, only later ones"
-            raise InputError(problem, hint="limit both of a served model, as served:llama-3.1-8b")
-    # The mode and the precision that all workloads have: bf16, or where one lacks it the first of its own.
+        return latency, "infer", (f"each step of a batch within {units.seconds(latency.seconds)}",)
+    # A token comes from a decode step, the first one from a prefill step.
+    latency = latency._replace(kind="TTFT" if latency.kind == "TTFT" else "TPOT")
+    phase = _PHASES[latency.kind]
+    wrong = next((spec.id for spec in specs if spec.phase != phase), None)
+    if wrong is not None:
+        problem = f"{latency.kind} is of a {phase} workload, not of {wrong}"
+        one = f"; one {specs[0].item.removesuffix('s')} at a time: --batch 1"
+        raise InputError(problem, hint=f"choose a {phase} workload{one}")
+    if latency.first_s is not None:
+        problem = f"{specs[0].id} makes no first token, only later ones"
+        raise InputError(problem, hint="limit both of a served model, as served:llama-3.1-8b")
+    return latency, mode, ()
+
+
+def _way(specs: Sequence[WorkloadSpec], mode: str | None) -> Mode:
+    """The mode that all workloads have. Raises InputError where there is none."""
     wanted = {"finetune": "train", None: ""}.get(mode, mode)
     modes = [each for each in specs[0].modes if all(each in spec.modes for spec in specs)]
     if (wanted and wanted not in modes) or not modes or modes[0] == "limit":
         names = ", ".join(spec.id for spec in specs)
         if len(specs) > 1 and not wanted:
             raise InputError(f"{names} have no mode in common", hint="choose for each of them by itself")
-        raise InputError(
-            f"{names} cannot be chosen for in mode {mode or 'any'}", hint="see its modes", code="modes"
-        )
+        problem = f"{names} cannot be chosen for in mode {mode or 'any'}"
+        raise InputError(problem, hint="see its modes", code="modes")
+    return next(each for each in modes if wanted in ("", each))
+
+
+def _precision(specs: Sequence[WorkloadSpec], precision: str | None) -> Precision:
+    """The precision asked for, else one that all workloads have: bf16, or where one lacks it the first of its
+    own. Raises InputError where one does not run in it."""
     shared = [p for p in specs[0].precisions if all(p in spec.precisions for spec in specs)]
     if precision is not None and precision not in shared:
         lacking = next(spec.id for spec in specs if precision not in spec.precisions)
         hint = f"precision {' or '.join(shared)}{', or each work by itself' * (len(specs) > 1)}"
         raise InputError(f"{lacking} does not run in {precision}", hint=hint)
-    chosen = Precision(precision or (Precision.BF16 if Precision.BF16 in shared else shared[0]))
-    # Requests that come again are shared out over as many GPUs as they take.
-    most = MOST_TOGETHER if wanted == "infer" and work is not None and work.period_s else 1
-    halves = precision is None and chosen == Precision.BF16 and all("fp16" in s.precisions for s in specs)
-    return _with(
-        Need(
-            workloads=tuple((name, weight / whole) for name, weight in shares.items()),
-            mode=next(each for each in modes if wanted in ("", each)), precision=chosen,
-            fallback=Precision.FP16 if halves else None, gpus=gpus or (1, most), form=form, notes=notes,
-        ),
-        work, latency, specs[0].item.removesuffix("s"),
-    )  # fmt: skip
+    return Precision(precision or (Precision.BF16 if Precision.BF16 in shared else shared[0]))
 
 
 def tokens_of(title: str) -> int:
