@@ -144,109 +144,158 @@ class Way(NamedTuple):
 
 def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limit, ...]:
     """Every limit that the need sets, and those that hold always: memory, evidence, worthwhile scaling."""
-    specs = {row.gpu: catalog.get(row.gpu) for row in them.rows}
-    found = [_fits(them), *_card(need, them, specs)]
+    rows = _Rows(need, them)
+    found = [_fits(them), *_card(need, them, rows.specs)]
     if not need.sets:  # A number of GPUs that was asked for is compared however well it scales
-        found.append(_scales(them, specs, speeds))
-
-    def every(holds: Callable[[Row, GpuSpec], object]) -> Mask:
-        return np.array([bool(holds(row, specs[row.gpu])) for row in them.rows], dtype=bool)
-
-    def simple(code: str, ok: Mask, why: str, relaxed: Relaxed, needed: Array | None = None) -> None:
-        nearest = np.zeros(len(them)) if needed is None else needed
-        found.append(Limit(code, ok, nearest, True, lambda p: why, lambda v: relaxed))
-
-    have, named = every(lambda row, spec: row.way == "have"), need.only or need.sets
-    if not need.unproven:
-        # On kernels without a prediction every card rests on its sheet: none is known worse than others.
-        anyway = ("ok", {"unproven": True})
-        # Where a maker's cards were measured, those of another by their sheets alone are no rivals.
-        shown = {specs[row.gpu].vendor for row in them.rows if row.speed.basis in ("measured", "published")}
-        # What is there or was named is an option however little is known of how fast it is: that is said.
-        names = {*names_of(need)} if len(names_of(need)) <= FEW else set[str]()
-        asked = have | every(lambda row, spec: row.gpu in names)
-        known = every(lambda row, spec: not row.speed.is_rough)
-        if need.mode == "compute" and shown:
-            known &= every(lambda row, spec: spec.vendor in shown)
-        simple("unproven", asked | known, UNPROVEN, anyway)
-        # Kernels compiled once run on; frameworks are built anew, and no longer for these.
-        new = every(lambda row, spec: float(spec.text("compute_capability") or OLDEST) >= OLDEST)
-        # A GPU without support is bought only where used cards are asked for.
-        meant = ~them.own | ("used" in need.sold)
-        simple("unproven", asked | new | (meant & (need.mode == "compute")), UNSUPPORTED, anyway)
-    if need.precision == Precision.FP64 and not (named or have.all()):
-        # A card that was made for something else is no faster than the processor beside it.
-        made = every(lambda row, spec: made_for_fp64(row.gpu))
-        simple("fp64", have | made, NO_FP64, ("a GPU made for it", {}))
-    passive = need.assumptions.host_usd == 0 or need.quiet or need.at_home
-    fans = every(lambda row, spec: spec.text("segment") != "server") if passive else have
-    if (
-        (need.assumptions.host_usd == 0 or need.at_home)
-        and need.precision != Precision.FP64
-        and not (need.fans or named)
-    ):
-        simple("", ~them.own | have | fans, FANLESS, ("a server to put it in", {}))
-    if need.assumptions.host_usd == 0 and need.form is None and not named:
-        card = every(lambda row, spec: spec.text("form") not in COMPUTERS)
-        simple("", ~them.own | have | card, "a computer, no card for one that is there", ("a computer", {}))
-    if not named:
-        hosts = np.array([name for name, *_ in hosts_of(them.rows)], dtype=str)
-        wide = (_numbers(them, specs, "slots") > SERVER_SLOTS) & (hosts == "server")
-        wide |= (hosts == "open frame") & (max(need.concurrent, need.also_users) > A_FEW)
-        simple("", ~them.own | have | ~wide, OPEN_FRAME, ("fewer, larger GPUs", {}))
-    if need.task and not named:
-        # Each card holds its own context, work space and copies beside its part of the weights.
-        small = _numbers(them, specs, "memory_bytes") / 2**30 < LEAST_SHARD_GB - HALF_GB
-        joined = every(lambda row, spec: is_linked(spec, row.count) and spec.number("link_bytes_per_s"))
-        simple("", have | (them.count == 1) | joined | ~small, SHARDED, ("fewer, larger GPUs", {}))
-    if need.task:
-        whole = every(lambda row, spec: not is_spread(row))
-        simple("", whole, SPREAD, ("a machine that holds them", {}))
-    if have.any():
+        found.append(_scales(them, rows.specs, speeds))
+    found += [*_evidence(rows), *_made_for(rows), *_housing(rows), *_sharing(rows)]
+    if rows.have.any():
         # Nobody replaces a card by one that does no more, if it does the work at all.
-        able = have & kept(found, len(them))
-        least = float(them.speed[able].max(initial=0.0)) * (need.faster or (UPGRADE if need.upgrade else 1.0))
-        # What somebody thinks of getting is compared all the same.
-        thought_of = every(lambda row, spec: not need.upgrade and (row.gpu, row.count) in need.sets)
-        rented = (them.outlay <= 0) & (not need.upgrade)  # Of what takes its place more is asked
-        ok = have & (not need.upgrade) | ~have & (rented | (them.speed > least) | thought_of)
-        found.append(Limit("", ok, them.speed, False, lambda p: NO_FASTER,
-                           lambda v: ("a faster GPU", {})))  # fmt: skip
-        if (need.upgrade or need.task) and not named:
-            # Only a language model is shared out over cards, over more than are there of no smaller ones.
-            single, added = _numbers(them, specs, "memory_bytes"), them.count > len(need.have)
-            size = single * (them.count if need.task else 1.0)
-            # Of work that is named nobody misses memory that it leaves free.
-            taken = [max(need.least_gb * 1e9, m.value if (m := row.speed.memory_bytes) else 0.0)
-                     for row in them.rows]  # fmt: skip
-            roomy = (np.array(taken) <= ROOMY * single) & bool(min(taken)) & (not need.by_default)
-            ok = (size >= float(size[have].max())) | (not need.upgrade) | roomy
-            ok &= ~added | (single >= float(single[have].min())) | (not need.task)
-            simple("", (them.outlay <= 0) | ok, LESS_MEMORY, ("a GPU with as much memory", {}))
-    # Watts and slots of one's own machine; a rented one has what it needs.
-    board = _numbers(them, specs, "power_w") * them.count
-    if need.capped:
-        board = np.where(board <= cap_w(need) / LEAST_POWER, np.minimum(board, cap_w(need)), board)
+        found += _better(rows, kept(found, len(them)))
+    return (*found, *_machine(rows), *_time(need, them), *_money(need, them))
+
+
+class _Rows:
+    """The candidates of a need, with the cards of each."""
+
+    def __init__(self, need: Need, them: Candidates) -> None:
+        self.need, self.them = need, them
+        self.specs = {row.gpu: catalog.get(row.gpu) for row in them.rows}
+        self.have = self.every(lambda row, spec: row.way == "have")
+        self.named = bool(need.only or need.sets)
+        self.board_w = self.number("power_w") * them.count
+        if need.capped:
+            most = cap_w(need)
+            self.board_w = np.where(
+                self.board_w <= most / LEAST_POWER, np.minimum(self.board_w, most), self.board_w
+            )
+
+    def every(self, holds: Callable[[Row, GpuSpec], object]) -> Mask:
+        return np.array([bool(holds(row, self.specs[row.gpu])) for row in self.them.rows], dtype=bool)
+
+    def number(self, field: str) -> Array:
+        return _numbers(self.them, self.specs, field)
+
+    def limit(self, code: str, ok: Mask, why: str, relaxed: Relaxed, needed: Array | None = None) -> Limit:
+        """One that no value of a candidate comes nearer to."""
+        nearest = np.zeros(len(self.them)) if needed is None else needed
+        return Limit(code, ok, nearest, True, lambda p: why, lambda v: relaxed)
+
+
+def _evidence(rows: _Rows) -> Iterator[Limit]:
+    """Of what nothing was measured, or what software no longer supports."""
+    need, them, have = rows.need, rows.them, rows.have
+    if need.unproven:
+        return
+    # On kernels without a prediction every card rests on its sheet: none is known worse than others.
+    anyway = ("ok", {"unproven": True})
+    # Where a maker's cards were measured, those of another by their sheets alone are no rivals.
+    shown = {rows.specs[row.gpu].vendor for row in them.rows if row.speed.basis in ("measured", "published")}
+    # What is there or was named is an option however little is known of how fast it is: that is said.
+    names = {*names_of(need)} if len(names_of(need)) <= FEW else set[str]()
+    asked = have | rows.every(lambda row, spec: row.gpu in names)
+    known = rows.every(lambda row, spec: not row.speed.is_rough)
+    if need.mode == "compute" and shown:
+        known &= rows.every(lambda row, spec: spec.vendor in shown)
+    yield rows.limit("unproven", asked | known, UNPROVEN, anyway)
+    # Kernels compiled once run on; frameworks are built anew, and no longer for these.
+    new = rows.every(lambda row, spec: float(spec.text("compute_capability") or OLDEST) >= OLDEST)
+    # A GPU without support is bought only where used cards are asked for.
+    meant = ~them.own | ("used" in need.sold)
+    yield rows.limit("unproven", asked | new | (meant & (need.mode == "compute")), UNSUPPORTED, anyway)
+
+
+def _made_for(rows: _Rows) -> Iterator[Limit]:
+    """Of double precision: a card made for something else is no faster than the processor beside it."""
+    if rows.need.precision == Precision.FP64 and not (rows.named or rows.have.all()):
+        made = rows.every(lambda row, spec: made_for_fp64(row.gpu))
+        yield rows.limit("fp64", rows.have | made, NO_FP64, ("a GPU made for it", {}))
+
+
+def _fans(rows: _Rows) -> Mask:
+    """What blows its own air, where that matters: at home, in a quiet room, in a machine that is there."""
+    passive = rows.need.assumptions.host_usd == 0 or rows.need.quiet or rows.need.at_home
+    return rows.every(lambda row, spec: spec.text("segment") != "server") if passive else rows.have
+
+
+def _housing(rows: _Rows) -> Iterator[Limit]:
+    """What can be put into a machine that is there, or into one for a few people."""
+    need, them, have = rows.need, rows.them, rows.have
+    there = need.assumptions.host_usd == 0
+    if (there or need.at_home) and need.precision != Precision.FP64 and not (need.fans or rows.named):
+        yield rows.limit("", ~them.own | have | _fans(rows), FANLESS, ("a server to put it in", {}))
+    if there and need.form is None and not rows.named:
+        card = rows.every(lambda row, spec: spec.text("form") not in COMPUTERS)
+        why = "a computer, no card for one that is there"
+        yield rows.limit("", ~them.own | have | card, why, ("a computer", {}))
+    if not rows.named:
+        hosts = np.array([name for name, *_ in hosts_of(them.rows)], dtype=str)
+        wide = (rows.number("slots") > SERVER_SLOTS) & (hosts == "server")
+        wide |= (hosts == "open frame") & (max(need.concurrent, need.also_users) > A_FEW)
+        yield rows.limit("", ~them.own | have | ~wide, OPEN_FRAME, ("fewer, larger GPUs", {}))
+
+
+def _sharing(rows: _Rows) -> Iterator[Limit]:
+    """Over what a language model is split: in one machine, over cards that each hold more than a sliver."""
+    if not rows.need.task:
+        return
+    if not rows.named:
+        # Each card holds its own context, work space and copies beside its part of the weights.
+        small = rows.number("memory_bytes") / 2**30 < LEAST_SHARD_GB - HALF_GB
+        joined = rows.every(lambda row, spec: is_linked(spec, row.count) and spec.number("link_bytes_per_s"))
+        ok = rows.have | (rows.them.count == 1) | joined | ~small
+        yield rows.limit("", ok, SHARDED, ("fewer, larger GPUs", {}))
+    whole = rows.every(lambda row, spec: not is_spread(row))
+    yield rows.limit("", whole, SPREAD, ("a machine that holds them", {}))
+
+
+def _better(rows: _Rows, able: Mask) -> Iterator[Limit]:
+    """What does more than is there, among what is `able` to do the work."""
+    need, them, have = rows.need, rows.them, rows.have
+    best = float(them.speed[able & have].max(initial=0.0))
+    least = best * (need.faster or (UPGRADE if need.upgrade else 1.0))
+    # What somebody thinks of getting is compared all the same.
+    thought_of = rows.every(lambda row, spec: not need.upgrade and (row.gpu, row.count) in need.sets)
+    rented = (them.outlay <= 0) & (not need.upgrade)  # Of what takes its place more is asked
+    ok = have & (not need.upgrade) | ~have & (rented | (them.speed > least) | thought_of)
+    yield Limit("", ok, them.speed, False, lambda p: NO_FASTER, lambda v: ("a faster GPU", {}))
+    if (need.upgrade or need.task) and not rows.named:
+        # Only a language model is shared out over cards, over more than are there of no smaller ones.
+        single, added = rows.number("memory_bytes"), them.count > len(need.have)
+        size = single * (them.count if need.task else 1.0)
+        # Of work that is named nobody misses memory that it leaves free.
+        taken = [
+            max(need.least_gb * 1e9, m.value if (m := row.speed.memory_bytes) else 0.0) for row in them.rows
+        ]
+        roomy = (np.array(taken) <= ROOMY * single) & bool(min(taken)) & (not need.by_default)
+        ok = (size >= float(size[have].max())) | (not need.upgrade) | roomy
+        ok &= ~added | (single >= float(single[have].min())) | (not need.task)
+        yield rows.limit("", (them.outlay <= 0) | ok, LESS_MEMORY, ("a GPU with as much memory", {}))
+
+
+def _machine(rows: _Rows) -> Iterator[Limit]:
+    """Watts, slots and noise of one's own machine; a rented one has what it needs."""
+    need, them = rows.need, rows.them
     host_w = np.array([watts for _, _, watts in hosts_of(them.rows)], dtype=float)
-    slots = _numbers(them, specs, "slots") * them.count
+    slots = rows.number("slots") * them.count
     for code, field, used, unit in (
-        ("power", "power_w", board, "W"), ("slots", "slots", slots, ""),
-        ("outlet", "outlet_w", (board + host_w) / SUPPLY_EFFICIENCY, "W"),
+        ("power", "power_w", rows.board_w, "W"), ("slots", "slots", slots, ""),
+        ("outlet", "outlet_w", (rows.board_w + host_w) / SUPPLY_EFFICIENCY, "W"),
     ):  # fmt: skip
         if (most := getattr(need, field)) is not None:
             # What is there runs on the supply that is there.
-            fed = have & (code == "power") & (need.supply_w is not None)
+            fed = rows.have & (code == "power") & (need.supply_w is not None)
             owned, say = np.where(them.own & ~fed, used, 0.0), f"{{:.0f}}{unit or ' slots'}".format
 
             def more(value: float, field: str = field, unit: str = unit) -> Relaxed:
                 return f"{ceil(value)}{unit}", {field: float(ceil(value))}
 
             form = _watts if code == "power" else say
-            found.append(_bound(code, owned, most, form, f"takes {{}}, {say(most)} are allowed", more))
+            yield _bound(code, owned, most, form, f"takes {{}}, {say(most)} are allowed", more)
     if need.quiet:
-        simple("quiet", ~them.own | (fans & (board <= QUIET_W)), LOUD, ("any", {"quiet": False}),
-               np.where(fans, board, np.inf))  # fmt: skip
-    return (*found, *_time(need, them), *_money(need, them))
+        fans = _fans(rows)
+        ok, needed = ~them.own | (fans & (rows.board_w <= QUIET_W)), np.where(fans, rows.board_w, np.inf)
+        yield rows.limit("quiet", ok, LOUD, ("any", {"quiet": False}), needed)
 
 
 def supply_w(cards_w: float) -> int | None:
