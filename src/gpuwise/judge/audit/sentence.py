@@ -58,6 +58,29 @@ class Sentence:
         # By the start of a figure whether it became the next one, or is the least of a range.
         alike = ((a, b) for a, b in pairwise(self.tokens) if a.dimension == b.dimension != "")
         self.changed = {a.start: became(text, a, b) for a, b in alike}
+        self._read_gpus()
+        self._read_title(scope)
+        # A number that is some card's ("3090 came out in 2020") may be what the sentence is about.
+        # "2x3090" is, too.
+        bare = (t for t in self.tokens if t.kind == "value" and _NUMBERED.fullmatch(t.text))
+        numbers = ((t.start, t.text[-4:]) for t in bare)
+        self.numbered = next((start for start, name in numbers if catalog.mentions(name, loose=True)), None)
+        self._read_brackets(about)
+        self._read_kinds()
+        self._read_lists(about)
+        self._read_layout()
+        # "L40S: 48 GB, 350 W" is about nothing before it.
+        self.labelled = bool(self.gpus) and re.match(r"\W{0,3}$", text[: self.gpus[0].start]) is not None
+        self.labelled = self.labelled and re.match(r"\s?:\s", text[self.gpus[0].end :]) is not None
+        self.architectures = [t for t in self.tokens if t.field == "architecture" and t.kind == "name"]
+        self.fields_named = {t.field for t in self.tokens}
+        # The formats that it names: "FP16 tensor compute" is of FP16.
+        formats = dict.fromkeys(t.field for t in self.tokens if t.field[:5] == "peak:" != t.field)
+        self.formats_named = [f for f in formats if f != "peak:tensor"] or list(formats)
+
+    def _read_gpus(self) -> None:
+        """The GPUs, how many each is, and which of them another one is only compared with."""
+        text = self.text
         self.gpus = [t for t in self.tokens if t.kind == "gpu"]
         counted = CUES["counted_gpus"].search(text) if CUES["machine"].search(text) else None
         counted = counted or CUES["product_of_gpus"].search(text)
@@ -82,6 +105,9 @@ class Sentence:
             )
         }  # fmt: skip
         self.uncompared = [g for g in self.gpus if g.start not in self.compared | self.related]
+
+    def _read_title(self, scope: Scope) -> None:
+        """What the title says of the values: a list of rents, what was measured."""
         title = f"{scope.title} {scope.opening}"
         # A list of rents says so above: "Rates per GPU-hour:".
         self.hourly = title_says("hourly", title)
@@ -92,11 +118,10 @@ class Sentence:
         # "Measured bandwidth (GB/s)" says so, "Two used cards" and "A practical guide" do not.
         said = any(title_says(cue, title) for cue in ("ratio", "reached", "taken"))
         self.measured = said and (leads or any(t.kind == "field" and t.field for t in scan(title)))
-        # A number that is some card's ("3090 came out in 2020") may be what the sentence is about.
-        # "2x3090" is, too.
-        bare = (t for t in self.tokens if t.kind == "value" and _NUMBERED.fullmatch(t.text))
-        numbers = ((t.start, t.text[-4:]) for t in bare)
-        self.numbered = next((start for start, name in numbers if catalog.mentions(name, loose=True)), None)
+
+    def _read_brackets(self, about: Subject | None) -> None:
+        """What parentheses and dashes set apart, and whose that is."""
+        text = self.text
         # By place of a GPU the parentheses around it that hold more than its name.
         self.enclosed = {
             g.start: m.span() for m in re.finditer(r"\([^()]*\)", text) for g in self.gpus
@@ -118,6 +143,17 @@ class Sentence:
             for a in (b if b.kind == "value" else a,) if a is not None and a.kind == "value"
             and (a is b or (b.kind == "field" and b.start - a.end < TELEGRAM))
         }  # fmt: skip
+        # By place of a token in parentheses the GPU right before them: "the T4 (16 GB, 70 W)".
+        self.bracketed = {
+            n: gpu for within in (CUES["set_off"].finditer(text) if len(self.gpus) > (about is None) else ())
+            for gpu in self.gpus if gpu.start < within.start() <= gpu.end + 2
+            if within["dash"] or gpu.start not in self.compared
+            for n, t in enumerate(self.tokens) if max(gpu.end, within.start()) <= t.start < within.end()
+        }  # fmt: skip
+
+    def _read_kinds(self) -> None:
+        """Lists of GPUs behind what they have alike, and how many machines hold them."""
+        text = self.text
         # By the start of a size or an architecture the list behind it that it is said of: "24 GB cards (RTX
         # 3090, RTX 4090)", "Ampere (A100, A40)".
         self.kinds: dict[int, list[Token]] = {}
@@ -138,6 +174,10 @@ class Sentence:
         # "Ten nodes with two T4": so many times the GPUs of one.
         named = CUES["machines"].search(text)
         self.machines = count_of(named["count"]) if named else 1
+
+    def _read_lists(self, about: Subject | None) -> None:
+        """Whose list each token stands in, where only values and few words stand between."""
+        text = self.text
         # By place of a token the GPU right before it, where only values and few words stand between.
         self.listed: dict[int, Token] = {}
         head, end = None, 0
@@ -157,13 +197,10 @@ class Sentence:
                 self.listed[place], end = head, token.end
             else:
                 head = None
-        # By place of a token in parentheses the GPU right before them: "the T4 (16 GB, 70 W)".
-        self.bracketed = {
-            n: gpu for within in (CUES["set_off"].finditer(text) if len(self.gpus) > (about is None) else ())
-            for gpu in self.gpus if gpu.start < within.start() <= gpu.end + 2
-            if within["dash"] or gpu.start not in self.compared
-            for n, t in enumerate(self.tokens) if max(gpu.end, within.start()) <= t.start < within.end()
-        }  # fmt: skip
+
+    def _read_layout(self) -> None:
+        """Whether each GPU has its list, or a table lost its line ends."""
+        text = self.text
         values = [n for n, t in enumerate(self.tokens) if t.kind == "value"]
         self.values = [self.tokens[n] for n in values]
         self.rates = any(t.measures == "op/s" for t in self.values)
@@ -193,14 +230,6 @@ class Sentence:
         stated = {"value", "name"}
         touching = any(a.end == b.start and {a.kind, b.kind} <= stated for a, b in pairwise(self.tokens))
         self.telegram = touching or ((close or lost > 3) and not self.in_turn)
-        # "L40S: 48 GB, 350 W" is about nothing before it.
-        self.labelled = bool(self.gpus) and re.match(r"\W{0,3}$", text[: self.gpus[0].start]) is not None
-        self.labelled = self.labelled and re.match(r"\s?:\s", text[self.gpus[0].end :]) is not None
-        self.architectures = [t for t in self.tokens if t.field == "architecture" and t.kind == "name"]
-        self.fields_named = {t.field for t in self.tokens}
-        # The formats that it names: "FP16 tensor compute" is of FP16.
-        formats = dict.fromkeys(t.field for t in self.tokens if t.field[:5] == "peak:" != t.field)
-        self.formats_named = [f for f in formats if f != "peak:tensor"] or list(formats)
 
     @cached_property
     def unsaid_alike(self) -> Counter[str]:
