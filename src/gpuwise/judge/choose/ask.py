@@ -618,14 +618,16 @@ class _Reader(Worked):
             # What stands at the number itself goes before a supply elsewhere.
             close = watts[0] if search("psu|supply", watts[0]) else f"{before[-11:]}{watts[0]}{after[:9]}"
             at_wall = search(r"outlet|socket|circuit|breaker|wall", close)
-            if ((supplied and not of_cards) or there) and not at_wall:
+            box = search(rf"\b{P.supplied}$", watts[0])
+            if ((supplied and not of_cards) or there or box) and not at_wall:
                 limit, supply = "power_w", value
                 value = left_w(supply)
                 fields.setdefault("supply_w", supply)
                 fed = f"{max(USUAL.slot_w, fed_w(supply)):.0f} W of cards, with their short peaks"
                 more = f"; cards of up to {value:g} W are limited to that"
                 self.notes.append(f"a supply of {supply:g} W feeds {fed}{more}")
-                if not (self.sets or self.said(P.in_server)) and supply <= USUAL.most_at_home_w:
+                served = self.said(P.in_server) or (box and not box[0].endswith(("box", "case", "build")))
+                if not (self.sets or served) and supply <= USUAL.most_at_home_w:
                     fields.setdefault("at_home", True)  # A PC, whose fans cool no server's card
             # "10 kW in the rack" of forty people, each with a machine, is for all of these.
             apart = search(r"\brack|\broom\b", near) and not self._of_llm()

@@ -71,7 +71,8 @@ class Cards(Words):
         owned = -1  # Where the last owned card ends
         self.of_mine = mine = bool(self.blank(P.of_mine))  # All of them are
         self.places = list[tuple[str, int, int, int]]()  # Of all of them: GPU, number, start and end
-        for named in catalog.mentions(self.plain, loose=True):
+        mentions = catalog.mentions(self.plain, loose=True)
+        for at, named in enumerate(mentions):
             text = self.plain[named.start : named.end].strip()
             # "4090", "p40" and "t4" are cards; "m4" in a sentence may be anything.
             before, after = self.plain[: named.start], self.plain[named.end :]
@@ -105,7 +106,12 @@ class Cards(Words):
             owner = compiled(P.owner).search(before, self.places[-1][3] if self.places else 0)
             also = owned >= 0 and fullmatch(rf" ?(?:and|plus|\+|&) (?:{P.count}\s*x? ?)?", before[owned:])
             hires = search(rf"\brent(?:ed|ing)? (?:{P.count} ?x? ?)?$", before)
-            if owner and ((owner[2] and self.said(P.replaceable)) or hires):
+            # "It gives me a T4, V100 or A100": one of them, which is a choice
+            ends = [[each.end, later.start] for each, later in zip(mentions[at:], mentions[at + 1 :])]
+            joins = [self.plain[end:start].strip() for end, start in ends]
+            listed = next((n for n, join in enumerate(joins) if join != ","), len(joins))
+            either = joins[listed : listed + 1] and fullmatch(r",? ?or(?: an?)?|/", joins[listed])
+            if owner and (either or (owner[2] and self.said(P.replaceable)) or hires):
                 owner = None  # Whether one is as good as the other, and what is hired
             if owner and match(rf"{P.hired_behind}| (?:at|from|on|with) (?:{sellers()})\b", after):
                 owner, self.hired = None, True
@@ -151,7 +157,9 @@ class Cards(Words):
             for same in finditer(P.same_count, self.plain):
                 gpu, count = self.places[0][0], number_of(same["count"])
                 have += [gpu] * count if same["have"] and not have else []
-                sets += [(gpu, count)] if not same["have"] and (sets or added) else []
+                instead = search(r"\bif (?:i|we) $", self.plain[: same.start()])
+                sets = [] if instead and len(sets) == 1 else sets
+                sets += [(gpu, count)] if not same["have"] and (sets or added or instead) else []
                 self.mark(*same.span())
         if advised and not sets:  # Any other will do, too, and the answer compares them
             self.fields["named"] = tuple(dict.fromkeys(gpu for gpu, _ in advised))
@@ -605,6 +613,8 @@ class Cards(Words):
         """What is to become of the cards that are there, beside those that were named."""
         fields, have = self.fields, self.have
         fields["have"] = have
+        if "slots" in fields and self.said(P.free_slots):  # Beside those that the cards take which are there
+            fields["slots"] += sum(catalog.get(gpu).number("slots") or 0.0 for gpu in have)
         sizes = [round((catalog.get(gpu).memory_bytes or 0) / 2**30) for gpu in have]
         soc = any(catalog.get(gpu).text("form") == "soc" for gpu in have) and "budget_usd" not in fields
         forms = [catalog.get(gpu).text("form") for gpu in (*have, *(gpu for gpu, _ in sets))]
