@@ -732,21 +732,33 @@ def _in_full(market: _Market, need: Need, gpu: str, reason: Issue) -> str:
         why += f"; {speeds.shorter(need, gpu, number)}" if need.task else ""
         several = need.task == "infer" and (need.sets or need.gpus[1] > 1)
         least = (speeds.fewest_to_hold(need, [gpu]) or 0) if several else 0
-        return why + f"; {least} of them together hold it" * (least > number)
+        why += f"; {least} of them together hold it" * (least > number)
     if need.precision == Precision.FP64 and fit.NO_FP64 in why:
         why = why.replace(fit.NO_FP64, verdicts.slow_in_fp64(gpu))
     if why == UNMEASURED:
         version = catalog.get(gpu).text("compute_capability")
         family = catalog.get(gpu).text("architecture")
         why += f" ({family}{f', compute capability {version}' if version else ''})"
-    if why.startswith("no price"):
+    if why.startswith(("no price", "sold only")):
         price = fit.last_price(need, gpu, market.offers)
         every = replace(need, spot=True, community=True, reserved=True, serverless=True, acquire="rent")
         for of, wider in (("", every), ("elsewhere ", replace(every, region="", providers=()))):
-            kinds = {o.kind for o in market.usable(wider) if o.per_hour and gpu in o.gpu_ids}
+            kinds = sorted({o.kind for o in market.usable(wider) if o.per_hour and gpu in o.gpu_ids})
             if kinds and not price and need.acquire != "own":
-                price = f"; {of}{' and '.join(sorted(kinds))} rent is"
+                price = f"; {of}{', '.join(kinds[:-1])}{' and ' * (len(kinds) > 1)}{kinds[-1]} rent is"
         why += price
+        (speed,) = market.facts_of(need, {gpu: (number,)})
+        if (done := speed.throughput) and not (need.title and need.passes == 1):
+            rate = phrases.rate_of(done.value, market.item)
+            why += (
+                f"; {phrases.counted(gpu, number)} would do {rate}"
+                + f" with weights in {speed.question.precision}" * bool(need.task)
+            )
+    elif "$" not in why and gpu not in need.have:
+        sold = [o for o in market.usable(need) if gpu in o.gpu_ids and (o.per_hour or o.count == 1)]
+        for offer in sorted(sold, key=lambda o: (o.per_hour, o.per_gpu))[:1]:
+            kind = f"/h, {offer.provider}, {offer.kind}" if offer.per_hour else f", {fit.SOLD[offer.kind]}"
+            why += f" (one at {usd(offer.per_gpu)}{kind}, {offer.seen_on[:7]})"
     old = verdicts.lacks(gpu)
     return f"{why}{'; ' * bool(old)}{old}"
 
@@ -782,9 +794,7 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     if need.asks == "too much":
         free = replace(need, sets=(), only=(), gpus=(1, max(need.gpus)))
         other = market.best_or_none(free)
-        cost = other and phrases.times(
-            other.options[0].cost_per_item_usd, choice.options[0].cost_per_item_usd
-        )
+        cost = other and phrases.dearer(need, other.options[0], choice.options[0])
         if not cost or cost >= phrases.WORTH_A_WORD:
             other = market.best_or_none(replace(free, goal="price"))
     if need.asks == "number" and len({*need.have}) == 1 and not need.upgrade:

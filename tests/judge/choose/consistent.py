@@ -211,20 +211,19 @@ def _numbers(asked: Asked, prose: list[str], found: dict[str, Any]) -> Iterator[
         prices = [option["price_usd"] and option["price_usd"]["value"], option["per_hour_usd"]]
         hourly |= {str(usd(price)) for price in prices if price}
     for line in prose:
-        if line.startswith(("Taken", "Would change it", "Not known")) or " together " in line:
+        if line.startswith(("Taken", "Would change it", "Not known", "Refused")) or " together " in line:
             continue
         yield from (
             f"a speed of no option: {rate} in {line[:90]}"
             for rate in _RATE.findall(line)
             if rate not in rates
         )
-        if not line.startswith("Refused"):
-            of = (price for price in _HOURLY.findall(line) if price not in hourly)
-            yield from (
-                f"a rent of no option: {price} in {line[:90]}"
-                for price in of
-                if price not in " ".join(asked.arguments)
-            )
+        of = (price for price in _HOURLY.findall(line) if price not in hourly)
+        yield from (
+            f"a rent of no option: {price} in {line[:90]}"
+            for price in of
+            if price not in " ".join(asked.arguments)
+        )
 
 
 def _intervals(found: dict[str, Any]) -> Iterator[str]:

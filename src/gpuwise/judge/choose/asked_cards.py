@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -107,10 +108,8 @@ class Cards(Words):
             also = owned >= 0 and fullmatch(rf" ?(?:and|plus|\+|&) (?:{P.count}\s*x? ?)?", before[owned:])
             hires = search(rf"\brent(?:ed|ing)? (?:{P.count} ?x? ?)?$", before)
             # "It gives me a T4, V100 or A100": one of them, which is a choice
-            ends = [[each.end, later.start] for each, later in zip(mentions[at:], mentions[at + 1 :])]
-            joins = [self.plain[end:start].strip() for end, start in ends]
-            listed = next((n for n, join in enumerate(joins) if join != ","), len(joins))
-            either = joins[listed : listed + 1] and fullmatch(r",? ?or(?: an?)?|/", joins[listed])
+            joins = [self.plain[a.end : b.start].strip() for a, b in pairwise(mentions[at:])]
+            either = fullmatch(r",? ?or(?: an?)?|/", next((join for join in joins if join != ","), ""))
             if owner and (either or (owner[2] and self.said(P.replaceable)) or hires):
                 owner = None  # Whether one is as good as the other, and what is hired
             if owner and match(rf"{P.hired_behind}| (?:at|from|on|with) (?:{sellers()})\b", after):
@@ -636,7 +635,11 @@ class Cards(Words):
         fields["upgrade"] = "faster" in fields or (bool(replaced) and not asked)
         # "QLoRA on my 3060", "can I run ... or rent": whether it can, before what else could.
         able, mine, other = map(self.said, (RULES["asks"]["able"], P.mine, P.other))
-        keep = (able or self.of_mine or (mine and not other)) and not sets and not fields["upgrade"]
+        keep = (
+            (able or fields.get("asks") == "speed" or self.of_mine or (mine and not other))
+            and not sets
+            and not fields["upgrade"]
+        )
         fields |= {
             "keep": bool(keep),
             "beside": {gpu for gpu, _ in sets} <= {*have} and bool(self.said(P.beside_it)),
