@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -708,7 +709,11 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     replaced = fit.NO_FASTER if need.upgrade else None  # As was asked
     said = {gpu: why.detail for gpu, why in left.items() if why.detail != replaced}
     named = fit.why_not([*dict.fromkeys((*few, *need.have))], said)
-    numbers = {*need.sets, *([(few[0], 1)] if verdicts.AS_MANY in need.notes else [])}
+    numbers = {
+        *need.sets,
+        *Counter(need.have).items(),
+        *([(few[0], 1)] if verdicts.AS_MANY in need.notes else []),
+    }
     for gpu, number in sorted(numbers - places):  # Of which another number has a place
         if gpu not in left and (why := market.facts_of(need, {gpu: (number,)})[0].refusal):
             named.append(f"{phrases.counted(gpu, number)}: {why}")
@@ -756,9 +761,10 @@ def _in_full(market: _Market, need: Need, gpu: str, reason: Issue) -> str:
             )
     elif "$" not in why and gpu not in need.have:
         sold = [o for o in market.usable(need) if gpu in o.gpu_ids and (o.per_hour or o.count == 1)]
-        for offer in sorted(sold, key=lambda o: (o.per_hour, o.per_gpu))[:1]:
+        for offer in sorted(sold, key=lambda o: (o.per_hour, o.count != number, o.per_gpu))[:1]:
             kind = f"/h, {offer.provider}, {offer.kind}" if offer.per_hour else f", {fit.SOLD[offer.kind]}"
-            why += f" (one at {usd(offer.per_gpu)}{kind}, {offer.seen_on[:7]})"
+            many = "one" if offer.count == 1 else f"{offer.count:g}"
+            why += f" ({many} at {usd(offer.amount)}{kind}, {offer.seen_on[:7]})"
     old = verdicts.lacks(gpu)
     return f"{why}{'; ' * bool(old)}{old}"
 
@@ -807,6 +813,11 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
             others = (o for o in choice.options if o.key != sold[0].key)
             choice = _in_order(choice, [sold[0], *others])
     judged = need.asks or need.feature or verdicts.NOT_ENOUGH in need.notes
+    there = {(gpu, n) for gpu, n in Counter(need.have).items() for n in range(1, n + 1)}
+    if need.asks == "speed" and not there.union(need.sets) & {(o.gpu_id, o.count) for o in choice.options}:
+        name, count = _one_set(need) or ("", 0)
+        refusal = name and market.facts_of(need, {name: (count,)})[0].refusal
+        said, judged = f"{phrases.begun(phrases.counted(name, count))}: {refusal}." if refusal else "", False
     if judged and (not said or need.asks == "able"):
         said = f"{verdicts.verdict(choice, other)} {said}".strip()
     if other is not None and need.sets:
@@ -817,7 +828,7 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     choice, does = _with_also(market, choice)
     # Who asks how fast what is named is does not ask what to get.
     bill = need.asks == "energy" and len(need.sets) > 1 and not need.have and need.acquire != "own"
-    rest = "" if need.asks == "speed" or bill else choice.answer
+    rest = "" if (need.asks == "speed" and judged) or bill else choice.answer
     parts = (said, *does, recipes, rest) if need.asks == "able" else (said, recipes, rest, *does)
     return replace(choice, answer=" ".join(filter(None, parts)))
 

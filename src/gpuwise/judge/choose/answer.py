@@ -240,7 +240,7 @@ def _rent(found: Recommendation, price: Interval) -> str:
     kind += f" for {first.committed_h * 12 / HOURS_PER_YEAR:.0f} months" if first.committed_h else ""
     hourly = f"{usd(price.value)}/h ({phrases.converted(need, price.value, '{}/h, ')}{dated(first)}{kind})"
     hourly += f", {usd(first.per_hour_usd or 0.0)}/h for all {need.users}" * (need.users > 1)
-    where = f" ({first.region})" * bool(first.region)
+    where = f" ({first.region})" * (first.region.casefold() not in ("", "global"))
     return f"Rent {machine_of(first)}{each}{first.provider and f' from {first.provider}{where}'} at {hourly}"
 
 

@@ -152,14 +152,20 @@ class Cards(Words):
             self.mark(start, end)
             if owner:  # What stands between may be the work: "my sdxl on a 3060"
                 self.mark(*owner.span(owner.lastindex or 0))
-        if len({gpu for gpu, *_ in self.places}) == 1:  # "Is a third enough, or four? I have two"
-            for same in finditer(P.same_count, self.plain):
-                gpu, count = self.places[0][0], number_of(same["count"])
-                have += [gpu] * count if same["have"] and not have else []
-                instead = search(r"\bif (?:i|we) $", self.plain[: same.start()])
-                sets = [] if instead and len(sets) == 1 else sets
-                sets += [(gpu, count)] if not same["have"] and (sets or added or instead) else []
-                self.mark(*same.span())
+        alone = len({gpu for gpu, *_ in self.places}) == 1
+        for same in finditer(P.same_count, self.plain) if self.places else ():
+            # "Is a third enough, or four? I have two"; "a P40 if I put three in, or two 3090"
+            instead = search(r"\bif (?:i|we) $", self.plain[: same.start()])
+            ahead = [each for each, *_, end in self.places if end <= same.start() or alone]
+            if not ahead or not (alone or instead):
+                continue
+            count = number_of(same["count"])
+            have += ahead[-1:] * count if same["have"] and not have else []
+            if instead:
+                sets = [(each, count if each == ahead[-1] else n) for each, n in sets]
+            elif not same["have"] and (sets or added):
+                sets.append((ahead[-1], count))
+            self.mark(*same.span())
         if advised and not sets:  # Any other will do, too, and the answer compares them
             self.fields["named"] = tuple(dict.fromkeys(gpu for gpu, _ in advised))
             self.notes.append(f"{', '.join(self.fields['named'])}: advised by others, so compared with all")

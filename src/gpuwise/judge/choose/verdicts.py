@@ -316,7 +316,7 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
             if AS_MANY in need.notes:
                 return f"One alone cannot; {name} can."
             if need.title and not (need.least_gb or need.task):
-                return f"Whether the memory of {name} is enough is not known here."
+                return f"By its speed {name} can; how much memory it takes is not known here."
             if need.least_gb and (first.memory_spare or 0.0) < LITTLE:
                 return f"Perhaps: of {name} nearly all memory is taken."
             slow = " though slowly:" if need.task == "infer" and need.latency_s is None else ""
