@@ -350,8 +350,10 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
         if unfit is not None and "does not fit" in unfit.detail:
             no = f"{phrases.counted(gpu, 1)} cannot do it"
             return replace(choice, answer=f"Rent: {no} ({unfit.detail}). {choice.answer}")
-        why = fit.no_fresh_price(bought, gpu, market.offers)
-        return replace(choice, answer=f"Rent: of {gpu} {why}. {choice.answer}")
+        why = fit.no_price(bought, gpu, market.offers)
+        return replace(
+            choice, answer=f"Rent. {phrases.begun(phrases.counted(gpu, 1))}: {why}. {choice.answer}"
+        )
     said, buys = owning.either(need, rent, own, choice.item)
     better = own if buys else rent
     shown = {(o.gpu_id, o.count, o.way in RENTS) for o in choice.options}
@@ -359,7 +361,11 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     options = [*choice.options, *more]
     if not better.stale and (buys or options[0] not in rents):
         options.sort(key=lambda option: option is not better)
-    made = _in_order(replace(choice, need=replace(need, region=place)), options)
+    ranked = {option.gpu_id for option in options}  # Of another need than what left them out
+    left = {gpu: why for gpu, why in choice.rejected.items() if gpu not in ranked}
+    said_no = tuple(no for no in choice.refused if not ranked.intersection(no.partition(": ")[0].split(", ")))
+    choice = replace(choice, need=replace(need, region=place), rejected=left, refused=said_no)
+    made = _in_order(choice, options)
     answer = choice.answer if several else made.answer  # Of several machines all is said already
     return replace(made, answer=f"{where}{said} {answer}")
 
@@ -732,7 +738,8 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
 
 def _in_full(market: _Market, need: Need, gpu: str, reason: Issue) -> str:
     """Why a GPU that was named has no place, with what else would be asked about it."""
-    why, number = reason.detail, dict(need.sets).get(gpu, need.gpus[1])
+    # Several with one reason are said together, so none names its GPU again.
+    why, number = reason.detail.replace(f" {gpu} ", " it "), dict(need.sets).get(gpu, need.gpus[1])
     if "does not fit" in why:
         why += f"; {speeds.shorter(need, gpu, number)}" if need.task else ""
         several = need.task == "infer" and (need.sets or need.gpus[1] > 1)
@@ -755,17 +762,15 @@ def _in_full(market: _Market, need: Need, gpu: str, reason: Issue) -> str:
         (speed,) = market.facts_of(need, {gpu: (number,)})
         if (done := speed.throughput) and not (need.title and need.passes == 1):
             rate = phrases.rate_of(done.value, market.item)
-            why += (
-                f"; {phrases.counted(gpu, number)} would do {rate}"
-                + f" with weights in {speed.question.precision}" * bool(need.task)
-            )
+            weights = f" with weights in {speed.question.precision}" * bool(need.task)
+            why += f"; {number if number > 1 else 'one'} of it would do {rate}{weights}"
     elif "$" not in why and gpu not in need.have:
         sold = [o for o in market.usable(need) if gpu in o.gpu_ids and (o.per_hour or o.count == 1)]
         for offer in sorted(sold, key=lambda o: (o.per_hour, o.count != number, o.per_gpu))[:1]:
             kind = f"/h, {offer.provider}, {offer.kind}" if offer.per_hour else f", {fit.SOLD[offer.kind]}"
             many = "one" if offer.count == 1 else f"{offer.count:g}"
             why += f" ({many} at {usd(offer.amount)}{kind}, {offer.seen_on[:7]})"
-    old = verdicts.lacks(gpu)
+    old = verdicts.lacks(gpu).replace(phrases.short_name(gpu), "it")
     return f"{why}{'; ' * bool(old)}{old}"
 
 

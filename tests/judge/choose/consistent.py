@@ -264,7 +264,8 @@ def _numbers(asked: Asked, prose: list[str], found: dict[str, Any]) -> Iterator[
         prices = [option["price_usd"] and option["price_usd"]["value"], option["per_hour_usd"]]
         hourly |= {str(usd(price)) for price in prices if price}
     for line in prose:
-        if line.startswith(("Taken", "Would change it", "Not known", "Refused")) or " together " in line:
+        about = line.startswith(("Taken", "Would change it", "Not known", "Refused"))
+        if about or re.search(r" together |or (?:another GPU|\w+ rent) \(", line):
             continue
         yield from (
             f"a speed of no option: {rate} in {line[:90]}"
