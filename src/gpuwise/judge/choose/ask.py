@@ -628,9 +628,11 @@ class _Reader(Worked):
                 fields.setdefault("supply_w", supply)
                 if search(P.machine_mine, before) or self.said(P.free_slots):
                     self.assumed.setdefault("host_usd", 0.0)
-                fed = f"{max(USUAL.slot_w, fed_w(supply)):.0f} W of cards, with their short peaks"
-                more = f"; cards of up to {value:g} W are limited to that"
-                self.notes.append(f"a supply of {supply:g} W feeds {fed}{more}")
+                fed = f"{max(USUAL.slot_w, fed_w(supply)):.0f} W"
+                more = f"; cards of up to {value:g} W count as limited to {fed}"
+                self.notes.append(
+                    f"a supply of {supply:g} W feeds {fed} of cards with their short peaks{more}"
+                )
                 served = (
                     server
                     or self.said(P.in_server)

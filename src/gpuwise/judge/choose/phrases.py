@@ -104,7 +104,11 @@ def what_it_does(need: Need, first: Option, item: str) -> str:
     every, busy = fit.PERIODS.get(need.period_s), f"{percent(first.time_s.value / need.period_s, 0)} of it"
     amount = f"{brief(need.items or 0.0)} {item}s"
     if first.way in RENTS and first.way != "serverless" and not need.batched:
-        busy += " (all of it is paid)" * (first.time_s.value < need.period_s)
+        alone = usd((first.per_hour_usd or 0.0) * first.time_s.value / 3600)
+        few = f"; for its {seconds(first.time_s.value)} alone {alone}" * (
+            first.time_s.value < need.period_s / 2
+        )
+        busy += f" (all of it is paid{few})" * (first.time_s.value < need.period_s)
     if first.cost_usd and need.period_s < MONTH_S:
         month = first.cost_usd.value * MONTH_S / need.period_s
         rate += f", {sum_of(need, month, ' a month')}"
