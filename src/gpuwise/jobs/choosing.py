@@ -681,7 +681,8 @@ def _another(market: _Market, need: Need, code: str | None = None) -> Recommenda
     same = replace(need, sets=(), only=(), memory_gb=need.memory_gb if named else None)
     same = replace(same, form="laptop") if laptops else same
     free = replace(same, gpus=(1, needs.MOST_TOGETHER))
-    ways = [same, free]
+    one = [replace(same, gpus=(1, 1))] * bool(need.memory_gb and need.sets)  # "Or the card of 96 GB"
+    ways = [*one, same, free]
     if need.budget_usd is None and code != "limits":
         # A budget to buy is not taken for a budget to rent, nor the reverse.
         same_to_rent = [replace(need, acquire="both")] * (not need.asks)
@@ -708,8 +709,12 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     few = names if len(names) <= FEW else ()
     for gpu in (gpu for gpu in names_of(need) or market.facts.ids if gpu not in sold):
         left[gpu] = Issue.info("", fit.no_price(need, gpu, market.offers))
+    counts, asked = dict(asked.sets), needs.settled(asked)
     for gpu in few:
         if gpu in left:
+            # Where the answer is of others, in the number that was asked about.
+            refusal = market.facts_of(asked, {gpu: (counts[gpu],)})[0].refusal if gpu in counts else ""
+            left[gpu] = replace(left[gpu], detail=refusal) if refusal else left[gpu]
             left[gpu] = replace(left[gpu], detail=_in_full(market, need, gpu, left[gpu]))
     places = {(option.gpu_id, option.count) for option in choice.options}
     replaced = fit.NO_FASTER if need.upgrade else None  # As was asked
@@ -766,7 +771,9 @@ def _in_full(market: _Market, need: Need, gpu: str, reason: Issue) -> str:
             why += f"; {number if number > 1 else 'one'} of it would do {rate}{weights}"
     elif "$" not in why and gpu not in need.have:
         sold = [o for o in market.usable(need) if gpu in o.gpu_ids and (o.per_hour or o.count == 1)]
-        for offer in sorted(sold, key=lambda o: (o.per_hour, o.count != number, o.per_gpu))[:1]:
+        today = market.facts.today
+        late = {offer: not prices.is_fresh(offer, today) for offer in sold}
+        for offer in sorted(sold, key=lambda o: (o.per_hour, late[o], o.count != number, o.per_gpu))[:1]:
             kind = f"/h, {offer.provider}, {offer.kind}" if offer.per_hour else f", {fit.SOLD[offer.kind]}"
             many = "one" if offer.count == 1 else f"{offer.count:g}"
             why += f" ({many} at {usd(offer.amount)}{kind}, {offer.seen_on[:7]})"
@@ -933,7 +940,8 @@ def _fewest(market: _Market, need: Need, gpus: Sequence[str]) -> tuple[str, list
         made = market.best_or_none(replace(need, sets=sets, only=(), gpus=(least.count,) * 2, asks=""))
         one = [o for o in (made.options if made else ()) if o.per_hour_usd][:1]
         sold += one
-        said.append(f"{phrases.offered_as(one[0]) if one else phrases.counted(*sets[0])}{time}")
+        none = f"{phrases.counted(*sets[0])}, of which no offer of so many in one machine is known"
+        said.append(f"{phrases.offered_as(one[0]) if one else none}{time}")
     sold.sort(key=lambda option: option.per_hour_usd or inf)
     return f"The fewest that do it: {' or '.join(said)}." * bool(said), sold
 

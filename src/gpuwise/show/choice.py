@@ -17,10 +17,11 @@ from gpuwise.judge.choose.answer import LITTLE, cooled, question, taken_as_asked
 from gpuwise.judge.choose.candidates import FEW, host_of, names_of
 from gpuwise.judge.choose.need import USUAL_NOTE
 from gpuwise.judge.choose.phrases import obtained
-from gpuwise.judge.choose.speeds import BY
+from gpuwise.judge.choose.speeds import BY, no_units
 from gpuwise.judge.choose.verdicts import lacks
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Need, Option, Recommendation
+from gpuwise.model.precision import Precision
 from gpuwise.model.result import firsts, grouped
 from gpuwise.model.units import Amount, brief, percent, seconds, significant, usd
 from gpuwise.show.table import Table, old_prices, span
@@ -255,6 +256,9 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
     lines += [f"{what}: {', '.join(dict.fromkeys(gpus))}" for what, gpus in marked.items() if gpus]
     if len(shown) > 1 and any(option.way == "unpriced" for option in shown):
         lines.append("what has no fresh price stands behind, at the last one that was seen")
+    in_8 = (o.gpu_id for o in shown if no_units(o.gpu_id, Precision(o.precision or found.need.precision)))
+    if found.need.task and (emulated := ", ".join(dict.fromkeys(in_8))):
+        lines.append(f"{emulated}: no units for its format: weights in it, products in 16 bits")
     by = grouped((why, o.gpu_id) for o in shown[1:] for why in o.why if why.startswith(BY))
     lines += [f"{', '.join(dict.fromkeys(gpus))}: {why}" for why, gpus in by.items()]
     lines += _left_out(found)

@@ -578,7 +578,7 @@ class _Reader(Worked):
         fields, take = self.fields, self.take
         if fuse := take(P.fuse):
             # By the codes of most countries.
-            self.notes.append(f"a circuit of {fuse[0].strip()}: four fifths of it for what runs for hours")
+            self.notes.append(f"{fuse[0].strip()}: four fifths of it for what runs for hours")
             home = "120" if self.said(P.america) else ""
             home = "230" if self.currency in RULES["usual"]["volts_230"] else home
             watts_said = search(r"\d ?k?w(?:atts?)?\b", self._left)
@@ -624,21 +624,16 @@ class _Reader(Worked):
             box = search(rf"\b{P.supplied}$", watts[0])
             if ((supplied and not of_cards) or there or box) and not at_wall:
                 limit, supply = "power_w", value
+                fed = max(float(USUAL.slot_w), fed_w(supply))
                 value = left_w(supply)
                 fields.setdefault("supply_w", supply)
                 if search(P.machine_mine, before) or self.said(P.free_slots):
                     self.assumed.setdefault("host_usd", 0.0)
-                fed = f"{max(USUAL.slot_w, fed_w(supply)):.0f} W"
-                more = f"; cards of up to {value:g} W count as limited to {fed}"
-                self.notes.append(
-                    f"a supply of {supply:g} W feeds {fed} of cards with their short peaks{more}"
-                )
-                served = (
-                    server
-                    or self.said(P.in_server)
-                    or (box and not box[0].endswith(("box", "case", "build")))
-                )
-                served = served or fields.get("users", 1) > A_FEW
+                more = f"; cards of up to {value:g} W count as limited to that"
+                peaks = "of cards with their short peaks"
+                self.notes.append(f"a supply of {supply:g} W feeds {fed:.0f} W {peaks}{more}")
+                served = server or self.said(P.in_server) or fields.get("users", 1) > A_FEW
+                served = served or (box and not box[0].endswith(("box", "case", "build")))
                 if not (self.sets or served) and supply <= USUAL.most_at_home_w:
                     fields.setdefault("at_home", True)  # A PC, whose fans cool no server's card
             # "10 kW in the rack" of forty people, each with a machine, is for all of these.

@@ -112,8 +112,17 @@ class Cards(Words):
             either = fullmatch(r",? ?or(?: an?)?|/", next((join for join in joins if join != ","), ""))
             if owner and (either or (owner[2] and self.said(P.replaceable)) or hires):
                 owner = None  # Whether one is as good as the other, and what is hired
-            if owner and match(rf"{P.hired_behind}| (?:at|from|on|with) (?:{sellers()})\b", after):
+            if owner and (
+                at_seller := match(rf"{P.hired_behind}| (?:at|from|on|with) (?:{sellers()})\b", after)
+            ):
                 owner, self.hired = None, True
+                if self.said(P.not_these):  # Nor is who rents it out a limit
+                    start, end = number.start() if number else named.start, named.end + at_seller.end()
+                    self.notes.append(f"{self.plain[start:end].strip()}: rented now, so not compared")
+                    self.mark(start, end)
+                    blank = " " * (end - named.end)
+                    self.plain = self.plain[: named.end] + blank + self.plain[end:]
+                    continue
             behind_it = after[behind.end() if behind else 0 :]
             kept = None if hires else match(P.kept_behind, behind_it)
             in_it = said or search(P.in_machine, before)
@@ -210,6 +219,10 @@ class Cards(Words):
         sizes += re.findall(r" (\d+) ?gb", " ".join(self.plain[start:end] for *_, start, end in self.places))
         if len(self.places) == 1 and catalog.get(self.places[0][0]).memory_varies and sizes:
             self.fields["memory_gb"] = (float(sizes[0]), float(sizes[0]))  # Which is sold with less, too
+        elif sizes and any(catalog.get(gpu).memory_varies for gpu, *_ in self.places):
+            varied = [p for p in self.places if catalog.get(p[0]).memory_varies]
+            words = " ".join(self.plain[start:end] for *_, start, end in varied)
+            self.ignore(*(f"{size} GB" for size in sizes if f"{size}gb" in words or f"{size} gb" in words))
         self.quotes: tuple[Quote, ...] = ()
         self.sets, self.have, self.barred = tuple(dict.fromkeys(sets)), tuple(have), frozenset(barred)
         if any(number == needs.MOST_TOGETHER for _, number in self.sets):

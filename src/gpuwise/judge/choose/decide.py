@@ -63,7 +63,8 @@ def recommend(
     """
     them = priced.candidates(need, speeds, offers, today=today)
     if not len(them):
-        low, high = need.memory_gb or (0.0, None)
+        # Whether what is named is enough is not asked of the memory that something else has.
+        low, high = (0.0, None) if need.sets and need.asks == "able" else need.memory_gb or (0.0, None)
         sizes = {s.gpu_id: (memory_of(need, catalog.get(s.gpu_id)) or 0.0) / 2**30 for s in speeds}
         asked = [speed for speed in speeds if speed.gpus >= need.gpus[0]] or speeds
         asked = [s for s in asked if 0.9 * low <= sizes[s.gpu_id] <= (high or inf) * 1.05]
@@ -93,11 +94,15 @@ def recommend(
         there = (*dict.fromkeys((*names, *need.have)),)
         named = fit.why_not(there, {g: why.detail for g, why in left.items()})
         raise fit.contradiction(them, found, named or fit.too_small(need, speeds))
-    # What was named has a place: behind what is known better, and behind text that comes as people read.
+    # What was named has a place: behind what is known better, behind text that comes as people read, and
+    # behind what has memory to spare and runs at full power.
     rough, slow = not need.unproven, IN_PACE in need.notes and need.goal == "cost"
+    names = priced.names_of(need) if len(priced.names_of(need)) <= FEW else ()
     behind = {
         p: (rough and them.rows[p].speed.is_rough and them.rows[p].way != "have")
         or (slow and max(1, need.concurrent) / them.speed[p] > USUAL_TPOT_S)
+        or _is_tight(need, them.rows[p].gpu)
+        or (them.own[p] and them.rows[p].gpu not in (*names, *need.have) and _is_held(need, them.rows[p]))
         for p in places
     }
     places.sort(key=lambda p: behind[p])
@@ -131,6 +136,18 @@ def recommend(
     return replace(
         made, answer=answer.plainly(made), reasons=answer.reasons(made), runner_up=answer.runner_up(made)
     )
+
+
+def _is_tight(need: Need, gpu: str) -> bool:
+    """Whether what the work takes at least is nearly all memory of a GPU, so that it may not fit."""
+    size = memory_of(need, catalog.get(gpu))
+    return bool(need.least_gb and size) and 1 - need.least_gb * 1e9 / (size or 1.0) < answer.LITTLE
+
+
+def _is_held(need: Need, row: priced.Row) -> bool:
+    """Whether cards draw more than the supply feeds that is there, so that they are limited to it."""
+    watts = (catalog.get(row.gpu).power_w or 0.0) * row.count
+    return need.supply_w is not None and watts > max(fit.left_w(0.0), fit.fed_w(need.supply_w))
 
 
 def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:

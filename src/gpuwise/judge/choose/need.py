@@ -452,6 +452,9 @@ def _of_model(
     limit = limit._replace(kind="TPOT") if limit and limit.kind == "step" else limit
     notes = [USUAL_NOTE] if alone and task == "infer" else []
     notes += [f"the first token within {units.seconds(first_s)}"] if first_s is not None else []
+    said, full = (re.sub(r"[^a-z\d]", "", each.casefold()) for each in (name, model.name))
+    same = not llms.is_file(name) and full not in said and name not in _SIZES
+    notes += [f"{name.removeprefix(SERVED)} counts as {model.name}, of the same shape"] * same
     learns = ALL_LEARN if task == "full" else f"adapters, by {task}"
     notes += [learns] if task != "infer" else []
     formats: tuple[Precision, ...] = ()
@@ -789,6 +792,10 @@ def need_of(
     if there and not stated["gpus"] and need.gpus == (1, MOST_TOGETHER):
         # In a machine that is there one card is meant; where it is not enough, the job tries more.
         need = replace(need, gpus=(1, max(1, len(need.have))), at_home=True)
+    cards = need.only if len(ids) == len(need.only) and not (counted or need.have) else ()
+    if need.task == "infer" and need.acquire == "own" and cards:
+        alone = all(catalog.get(gpu).text("segment") in ("consumer", "workstation") for gpu in cards)
+        need = replace(need, sets=tuple((gpu, 1) for gpu in cards), only=(), gpus=(1, 1)) if alone else need
     if need.users > 1 and need.task in TASKS[1:] and need.items is None and not (counted or need.sets):
         need = replace(need, gpus=(1, 1))  # For each person one card; the job tries more
     if need.deadline_s and need.mode == "infer" and not (counted or need.sets or need.have):
