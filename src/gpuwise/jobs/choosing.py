@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -349,8 +350,10 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
         if unfit is not None and "does not fit" in unfit.detail:
             no = f"{phrases.counted(gpu, 1)} cannot do it"
             return replace(choice, answer=f"Rent: {no} ({unfit.detail}). {choice.answer}")
-        why = fit.no_fresh_price(bought, gpu, market.offers)
-        return replace(choice, answer=f"Rent: of {gpu} {why}. {choice.answer}")
+        why = fit.no_price(bought, gpu, market.offers)
+        return replace(
+            choice, answer=f"Rent. {phrases.begun(phrases.counted(gpu, 1))}: {why}. {choice.answer}"
+        )
     said, buys = owning.either(need, rent, own, choice.item)
     better = own if buys else rent
     shown = {(o.gpu_id, o.count, o.way in RENTS) for o in choice.options}
@@ -358,7 +361,11 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     options = [*choice.options, *more]
     if not better.stale and (buys or options[0] not in rents):
         options.sort(key=lambda option: option is not better)
-    made = _in_order(replace(choice, need=replace(need, region=place)), options)
+    ranked = {option.gpu_id for option in options}  # Of another need than what left them out
+    left = {gpu: why for gpu, why in choice.rejected.items() if gpu not in ranked}
+    said_no = tuple(no for no in choice.refused if not ranked.intersection(no.partition(": ")[0].split(", ")))
+    choice = replace(choice, need=replace(need, region=place), rejected=left, refused=said_no)
+    made = _in_order(choice, options)
     answer = choice.answer if several else made.answer  # Of several machines all is said already
     return replace(made, answer=f"{where}{said} {answer}")
 
@@ -674,7 +681,8 @@ def _another(market: _Market, need: Need, code: str | None = None) -> Recommenda
     same = replace(need, sets=(), only=(), memory_gb=need.memory_gb if named else None)
     same = replace(same, form="laptop") if laptops else same
     free = replace(same, gpus=(1, needs.MOST_TOGETHER))
-    ways = [same, free]
+    one = [replace(same, gpus=(1, 1))] * bool(need.memory_gb and need.sets)  # "Or the card of 96 GB"
+    ways = [*one, same, free]
     if need.budget_usd is None and code != "limits":
         # A budget to buy is not taken for a budget to rent, nor the reverse.
         same_to_rent = [replace(need, acquire="both")] * (not need.asks)
@@ -701,14 +709,22 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     few = names if len(names) <= FEW else ()
     for gpu in (gpu for gpu in names_of(need) or market.facts.ids if gpu not in sold):
         left[gpu] = Issue.info("", fit.no_price(need, gpu, market.offers))
+    counts, asked = dict(asked.sets), needs.settled(asked)
     for gpu in few:
         if gpu in left:
+            # Where the answer is of others, in the number that was asked about.
+            refusal = market.facts_of(asked, {gpu: (counts[gpu],)})[0].refusal if gpu in counts else ""
+            left[gpu] = replace(left[gpu], detail=refusal) if refusal else left[gpu]
             left[gpu] = replace(left[gpu], detail=_in_full(market, need, gpu, left[gpu]))
     places = {(option.gpu_id, option.count) for option in choice.options}
     replaced = fit.NO_FASTER if need.upgrade else None  # As was asked
     said = {gpu: why.detail for gpu, why in left.items() if why.detail != replaced}
     named = fit.why_not([*dict.fromkeys((*few, *need.have))], said)
-    numbers = {*need.sets, *([(few[0], 1)] if verdicts.AS_MANY in need.notes else [])}
+    numbers = {
+        *need.sets,
+        *Counter(need.have).items(),
+        *([(few[0], 1)] if verdicts.AS_MANY in need.notes else []),
+    }
     for gpu, number in sorted(numbers - places):  # Of which another number has a place
         if gpu not in left and (why := market.facts_of(need, {gpu: (number,)})[0].refusal):
             named.append(f"{phrases.counted(gpu, number)}: {why}")
@@ -727,27 +743,41 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
 
 def _in_full(market: _Market, need: Need, gpu: str, reason: Issue) -> str:
     """Why a GPU that was named has no place, with what else would be asked about it."""
-    why, number = reason.detail, dict(need.sets).get(gpu, need.gpus[1])
+    # Several with one reason are said together, so none names its GPU again.
+    why, number = reason.detail.replace(f" {gpu} ", " it "), dict(need.sets).get(gpu, need.gpus[1])
     if "does not fit" in why:
         why += f"; {speeds.shorter(need, gpu, number)}" if need.task else ""
         several = need.task == "infer" and (need.sets or need.gpus[1] > 1)
         least = (speeds.fewest_to_hold(need, [gpu]) or 0) if several else 0
-        return why + f"; {least} of them together hold it" * (least > number)
+        why += f"; {least} of them together hold it" * (least > number)
     if need.precision == Precision.FP64 and fit.NO_FP64 in why:
         why = why.replace(fit.NO_FP64, verdicts.slow_in_fp64(gpu))
     if why == UNMEASURED:
         version = catalog.get(gpu).text("compute_capability")
         family = catalog.get(gpu).text("architecture")
         why += f" ({family}{f', compute capability {version}' if version else ''})"
-    if why.startswith("no price"):
+    if why.startswith(("no price", "sold only")):
         price = fit.last_price(need, gpu, market.offers)
         every = replace(need, spot=True, community=True, reserved=True, serverless=True, acquire="rent")
         for of, wider in (("", every), ("elsewhere ", replace(every, region="", providers=()))):
-            kinds = {o.kind for o in market.usable(wider) if o.per_hour and gpu in o.gpu_ids}
+            kinds = sorted({o.kind for o in market.usable(wider) if o.per_hour and gpu in o.gpu_ids})
             if kinds and not price and need.acquire != "own":
-                price = f"; {of}{' and '.join(sorted(kinds))} rent is"
+                price = f"; {of}{', '.join(kinds[:-1])}{' and ' * (len(kinds) > 1)}{kinds[-1]} rent is"
         why += price
-    old = verdicts.lacks(gpu)
+        (speed,) = market.facts_of(need, {gpu: (number,)})
+        if (done := speed.throughput) and not (need.title and need.passes == 1):
+            rate = phrases.rate_of(done.value, market.item)
+            weights = f" with weights in {speed.question.precision}" * bool(need.task)
+            why += f"; {number if number > 1 else 'one'} of it would do {rate}{weights}"
+    elif "$" not in why and gpu not in need.have:
+        sold = [o for o in market.usable(need) if gpu in o.gpu_ids and (o.per_hour or o.count == 1)]
+        today = market.facts.today
+        late = {offer: not prices.is_fresh(offer, today) for offer in sold}
+        for offer in sorted(sold, key=lambda o: (o.per_hour, late[o], o.count != number, o.per_gpu))[:1]:
+            kind = f"/h, {offer.provider}, {offer.kind}" if offer.per_hour else f", {fit.SOLD[offer.kind]}"
+            many = "one" if offer.count == 1 else f"{offer.count:g}"
+            why += f" ({many} at {usd(offer.amount)}{kind}, {offer.seen_on[:7]})"
+    old = verdicts.lacks(gpu).replace(phrases.short_name(gpu), "it")
     return f"{why}{'; ' * bool(old)}{old}"
 
 
@@ -782,9 +812,7 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     if need.asks == "too much":
         free = replace(need, sets=(), only=(), gpus=(1, max(need.gpus)))
         other = market.best_or_none(free)
-        cost = other and phrases.times(
-            other.options[0].cost_per_item_usd, choice.options[0].cost_per_item_usd
-        )
+        cost = other and phrases.dearer(need, other.options[0], choice.options[0])
         if not cost or cost >= phrases.WORTH_A_WORD:
             other = market.best_or_none(replace(free, goal="price"))
     if need.asks == "number" and len({*need.have}) == 1 and not need.upgrade:
@@ -797,6 +825,11 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
             others = (o for o in choice.options if o.key != sold[0].key)
             choice = _in_order(choice, [sold[0], *others])
     judged = need.asks or need.feature or verdicts.NOT_ENOUGH in need.notes
+    there = {(gpu, n) for gpu, n in Counter(need.have).items() for n in range(1, n + 1)}
+    if need.asks == "speed" and not there.union(need.sets) & {(o.gpu_id, o.count) for o in choice.options}:
+        name, count = _one_set(need) or ("", 0)
+        refusal = name and market.facts_of(need, {name: (count,)})[0].refusal
+        said, judged = f"{phrases.begun(phrases.counted(name, count))}: {refusal}." if refusal else "", False
     if judged and (not said or need.asks == "able"):
         said = f"{verdicts.verdict(choice, other)} {said}".strip()
     if other is not None and need.sets:
@@ -807,7 +840,7 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     choice, does = _with_also(market, choice)
     # Who asks how fast what is named is does not ask what to get.
     bill = need.asks == "energy" and len(need.sets) > 1 and not need.have and need.acquire != "own"
-    rest = "" if need.asks == "speed" or bill else choice.answer
+    rest = "" if (need.asks == "speed" and judged) or bill else choice.answer
     parts = (said, *does, recipes, rest) if need.asks == "able" else (said, recipes, rest, *does)
     return replace(choice, answer=" ".join(filter(None, parts)))
 
@@ -907,7 +940,8 @@ def _fewest(market: _Market, need: Need, gpus: Sequence[str]) -> tuple[str, list
         made = market.best_or_none(replace(need, sets=sets, only=(), gpus=(least.count,) * 2, asks=""))
         one = [o for o in (made.options if made else ()) if o.per_hour_usd][:1]
         sold += one
-        said.append(f"{phrases.offered_as(one[0]) if one else phrases.counted(*sets[0])}{time}")
+        none = f"{phrases.counted(*sets[0])}, of which no offer of so many in one machine is known"
+        said.append(f"{phrases.offered_as(one[0]) if one else none}{time}")
     sold.sort(key=lambda option: option.per_hour_usd or inf)
     return f"The fewest that do it: {' or '.join(said)}." * bool(said), sold
 

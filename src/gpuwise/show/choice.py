@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 from gpuwise.facts import catalog
 from gpuwise.facts.prices import STALE_DAYS, day
 from gpuwise.judge.choose.answer import LITTLE, cooled, question, taken_as_asked
-from gpuwise.judge.choose.candidates import host_of
+from gpuwise.judge.choose.candidates import FEW, host_of, names_of
 from gpuwise.judge.choose.need import USUAL_NOTE
 from gpuwise.judge.choose.phrases import obtained
-from gpuwise.judge.choose.speeds import BY
+from gpuwise.judge.choose.speeds import BY, no_units
 from gpuwise.judge.choose.verdicts import lacks
 from gpuwise.model.gpu import RENTS, GpuSpec
-from gpuwise.model.judgement import Assumptions, Option, Recommendation
+from gpuwise.model.judgement import Assumptions, Need, Option, Recommendation
+from gpuwise.model.precision import Precision
 from gpuwise.model.result import firsts, grouped
 from gpuwise.model.units import Amount, brief, percent, seconds, significant, usd
 from gpuwise.show.table import Table, old_prices, span
@@ -59,14 +60,16 @@ def table(
     """
     need = found.need
     options = found.options if why or every else one_of_each(found)
-    # Of each provider that was named the best row, whatever its rank.
+    # Of each provider, number and GPU that was named the best row, whatever its rank; and what is there.
     named = [*firsts((o.provider, o) for o in options).values()] if len(need.providers) > 1 else []
+    asked = firsts(((o.gpu_id, o.count, o.way == "have"), o) for o in options if _is_named(need, o)).values()
+    named = [*dict.fromkeys((*named, *asked))]
     rest = len(options) if top is None else max(0, top - len(named))
     shown = [*named, *[o for o in options if o not in named][:rest]][:top]
     shown, words = sorted(shown, key=lambda option: option.rank), said(found)
     notes = _notes(found, shown, why=why)
     while not (top is None or why) and len(shown) > 1 and len((*words, *shown, *notes)) > _MOST_LINES:
-        shown = shown[:-1]
+        shown.remove(([option for option in shown[1:] if option not in named] or shown)[-1])
         notes = _notes(found, shown, why=why)
     # Costs are of so many items that the first option costs at least a cent.
     least = found.options[0].cost_per_item_usd
@@ -130,7 +133,8 @@ def said(found: Recommendation) -> tuple[str, ...]:
         return ()
     first, every = found.options[0], taken_as_asked(found.need, found.item).removeprefix("Taken: ")
     taken = "; ".join(part for part in every.split("; ") if part not in found.answer)
-    unsaid = [word for word in found.need.ignored if word not in found.answer and not _is_in(word, taken)]
+    known = f"{taken}; {'; '.join(found.unknown)}"
+    unsaid = [word for word in found.need.ignored if word not in found.answer and not _is_in(word, known)]
     return (
         *_lines(found.answer),
         *([f"Not taken into account: {', '.join(unsaid)}"] if unsaid else []),
@@ -166,8 +170,15 @@ def one_of_each(found: Recommendation) -> list[Option]:
     for option in found.options:
         way = option.way if kinds else option.way in RENTS
         provider = option.provider if len(need.providers) > 1 or need.asks == "provider" else ""
-        best.setdefault((option.gpu_id, way, provider), option)
+        number = option.count if (option.gpu_id, option.count) in need.sets else 0
+        best.setdefault((option.gpu_id, number, way, provider), option)
     return list(best.values())
+
+
+def _is_named(need: Need, option: Option) -> bool:
+    """Whether an option is of what was asked about by name, or of what is there."""
+    names = names_of(need) if len(names_of(need)) <= FEW else ()
+    return option.way == "have" or option.gpu_id in (*names, *need.named)
 
 
 def rejections(found: Recommendation) -> Table:
@@ -245,6 +256,9 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
     lines += [f"{what}: {', '.join(dict.fromkeys(gpus))}" for what, gpus in marked.items() if gpus]
     if len(shown) > 1 and any(option.way == "unpriced" for option in shown):
         lines.append("what has no fresh price stands behind, at the last one that was seen")
+    in_8 = (o.gpu_id for o in shown if no_units(o.gpu_id, Precision(o.precision or found.need.precision)))
+    if found.need.task and (emulated := ", ".join(dict.fromkeys(in_8))):
+        lines.append(f"{emulated}: no units for its format: weights in it, products in 16 bits")
     by = grouped((why, o.gpu_id) for o in shown[1:] for why in o.why if why.startswith(BY))
     lines += [f"{', '.join(dict.fromkeys(gpus))}: {why}" for why, gpus in by.items()]
     lines += _left_out(found)

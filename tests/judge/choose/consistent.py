@@ -21,8 +21,9 @@ from unittest.mock import patch
 
 from gpuwise.cli import print as printer
 from gpuwise.cli.main import run
-from gpuwise.facts import catalog
+from gpuwise.facts import catalog, prices
 from gpuwise.jobs import choosing
+from gpuwise.model.gpu import RENTS
 from gpuwise.model.units import brief, usd
 
 DAY = date(2026, 11, 23)  # Of the shipped prices
@@ -77,6 +78,13 @@ def questions(number: int, seed: int) -> Iterator[Asked]:
         yield draw.choice((_compared, _owned, _rented, _bought, _served, _by_options))(draw)
 
 
+def of_limits(number: int, seed: int) -> Iterator[Asked]:
+    """Questions with limits of a machine, a rent or a work of which little is known."""
+    draw = random.Random(seed)
+    for _ in range(number):
+        yield draw.choice((_in_a_machine, _just_bought, _hired, _as_instances, _stood_in))(draw)
+
+
 def _currency(money: str) -> str:
     codes = {"EUR": "EUR", "euro": "EUR", "€": "EUR", "£": "GBP", "GBP": "GBP", "CHF": "CHF"}
     return next((code for sign, code in codes.items() if sign in money), "USD")
@@ -119,6 +127,47 @@ def _served(draw: random.Random) -> Asked:
     if draw.random() < 0.5:
         return Asked((f"{ask}, renting a {card} or buying a {other}?",), (CARDS[card], CARDS[other]), (form,))
     return Asked((ask,), (), (form,))
+
+
+def _in_a_machine(draw: random.Random) -> Asked:
+    supply = draw.choice((550, 750, 1000, 1600))
+    of = draw.choice(("a {}W box", "a {} W PSU", "a server with a {} W supply", "my {}W rig"))
+    slots = draw.choice(("", " with two double slots", " and one free slot", " and 3 slots"))
+    people = draw.choice(("", " for 10 people"))
+    ask = f"{of.format(supply)}{slots}: which cards to run {draw.choice(WORKS)}{people}"
+    if draw.random() < 0.7:
+        return Asked((ask,))
+    money = draw.choice(MONEYS[:4])
+    return Asked((f"{ask}, below {money}",), currency=_currency(money))
+
+
+def _just_bought(draw: random.Random) -> Asked:
+    mine, number = draw.choice(sorted(CARDS)), draw.choice((1, 2, 10))
+    got = draw.choice(("I just bought", "we recently purchased", "I've picked up"))
+    names = f"{number} {mine}" if number > 1 else f"a {mine}"
+    ask = draw.choice(("how fast is it with", "can it do", "is it enough for"))
+    return Asked((f"{got} {names}, {ask} {draw.choice(WORKS)}?",), (CARDS[mine],))
+
+
+def _hired(draw: random.Random) -> Asked:
+    card, hours = draw.choice(RENTED), draw.choice((20, 147, 400))
+    of = draw.choice((f"{hours} hours of a single {card}", f"a {card} for {hours} hours"))
+    out = draw.choice(("", ", and download 2 TB of results", " and 500 GB egress"))
+    return Asked((f"we need {of} for {draw.choice(WORKS)}{out}, what will it cost to rent?",), (CARDS[card],))
+
+
+def _as_instances(draw: random.Random) -> Asked:
+    of = {"g5.12xlarge": "a10g", "p4d.24xlarge": "a100-sxm4-40gb", "g4dn.xlarge": "t4", "g6.4xlarge": "l4"}
+    first, second = draw.sample(sorted(of), 2)
+    return Asked((f"{first} or {second} for {draw.choice(WORKS[:7])}?",), (of[first], of[second]))
+
+
+def _stood_in(draw: random.Random) -> Asked:
+    first, second = draw.sample(sorted(CARDS), 2)
+    work = draw.choice(
+        ("AlphaFold", "training yolov8", "whisper transcription", "training a 3D U-Net", "ESMFold")
+    )
+    return Asked((f"{first} or {second} for {work}?",), (CARDS[first], CARDS[second]))
 
 
 def _by_options(draw: random.Random) -> Asked:
@@ -176,8 +225,12 @@ def faults(asked: Asked, code: int, text: str, talk: str, found: dict[str, Any] 
         yield f"ranked and refused: {gpu}: {rejected[gpu]}"
     yield from _numbers(asked, prose, found)
     yield from _intervals(found)
+    yield from _sums(found, text)
+    yield from _limits(found, text)
+    # What was taken, or would change the answer, is no answer about it.
+    told = "\n".join(line for line in lines if not line.startswith(("Taken", "Would change it", "Old gen")))
     for gpu in asked.gpus:
-        if not any(_is(spec.id, gpu) and _shows(spec.id, text) for spec in catalog.all_gpus()):
+        if not any(_is(spec.id, gpu) and _shows(spec.id, told) for spec in catalog.all_gpus()):
             yield f"named and not in the answer: {gpu}"
     yield from (
         f"named and not in the answer: {o}" for o in asked.others if o.split(".")[0] not in text.lower()
@@ -211,20 +264,20 @@ def _numbers(asked: Asked, prose: list[str], found: dict[str, Any]) -> Iterator[
         prices = [option["price_usd"] and option["price_usd"]["value"], option["per_hour_usd"]]
         hourly |= {str(usd(price)) for price in prices if price}
     for line in prose:
-        if line.startswith(("Taken", "Would change it", "Not known")) or " together " in line:
+        about = line.startswith(("Taken", "Would change it", "Not known", "Refused"))
+        if about or re.search(r" together |or (?:another GPU|\w+ rent) \(", line):
             continue
         yield from (
             f"a speed of no option: {rate} in {line[:90]}"
             for rate in _RATE.findall(line)
             if rate not in rates
         )
-        if not line.startswith("Refused"):
-            of = (price for price in _HOURLY.findall(line) if price not in hourly)
-            yield from (
-                f"a rent of no option: {price} in {line[:90]}"
-                for price in of
-                if price not in " ".join(asked.arguments)
-            )
+        of = (price for price in _HOURLY.findall(line) if price not in hourly)
+        yield from (
+            f"a rent of no option: {price} in {line[:90]}"
+            for price in of
+            if price not in " ".join(asked.arguments)
+        )
 
 
 def _intervals(found: dict[str, Any]) -> Iterator[str]:
@@ -236,6 +289,63 @@ def _intervals(found: dict[str, Any]) -> Iterator[str]:
             low, high = value["value"] / value["low"], value["high"] / value["value"]
             if low < 0.999 * speed["high"] / speed["value"] or high < 0.999 * speed["value"] / speed["low"]:
                 yield f"{field} of {option['gpu_id']} is better known than its speed"
+
+
+def _differ(one: float, other: float) -> bool:
+    return abs(one / other - 1) > 0.01 if other else one != 0.0
+
+
+def _sums(found: dict[str, Any], text: str) -> Iterator[str]:
+    """Hours times price is cost, time times speed is the amount, and a file says the same as the text."""
+    need = found["need"]
+    items, period = need.get("items"), need.get("period_s")
+    for option in found["options"]:
+        name, speed, hourly = option["gpu_id"], option["throughput"]["value"], option["per_hour_usd"]
+        if items and option["time_s"] and _differ(option["time_s"]["value"] * speed, items):
+            yield f"time of {name} is not its amount by its speed"
+        cost, each = option["cost_usd"], option["cost_per_item_usd"]
+        if items and cost and _differ(cost["value"], each["value"] * items * (need.get("users") or 1)):
+            yield f"cost of {name} is not that of its items"
+        paid_all = period and hourly and not (need.get("batched") or option["way"] == "serverless")
+        if paid_all and option["way"] in RENTS and _differ(cost["value"], hourly * period / 3600):
+            yield f"cost of {name} is not its price for all hours"
+        if need.get("concurrent") and not items and each and hourly:
+            done = speed * 3600 * need["assumptions"].get("utilisation", 1.0)
+            if _differ(each["value"] * done, hourly):
+                yield f"cost of an item of {name} is not that of its hour"
+    first = found["options"][0]
+    hired = re.search(r"\$([\d,.]+) for ([\d,]+) h\b", text)
+    if hired and need.get("hire_h") and first["per_hour_usd"]:
+        paid = float(hired[1].replace(",", ""))
+        if _differ(paid, first["per_hour_usd"] * need["hire_h"]):
+            yield f"the sum of a rent is not its price by its hours: {hired[0]}"
+
+
+def _limits(found: dict[str, Any], text: str) -> Iterator[str]:
+    """What is bought or rented keeps the limits that were read, and nothing says otherwise."""
+    need, bought = found["need"], ("new", "used", "street")
+    for option in found["options"]:
+        spec, count = catalog.get(option["gpu_id"]), option["count"]
+        like = need.get("title") and not (need.get("least_gb") or need.get("task"))
+        if like and option["memory_spare"] is not None:
+            yield f"the memory of a stand-in: {option['gpu_id']}"
+        there = [o for o in prices.shipped() if o.region == option["region"]]
+        asked_in = option["way"] in RENTS and need.get("region")
+        if asked_in and not any(prices.is_in(offer, need["region"]) for offer in there):
+            yield f"another region: {option['gpu_id']} in {option['region']}"
+        if option["way"] not in bought or need.get("acquire") == "rent":
+            continue
+        if need.get("slots") and (spec.number("slots") or 0.0) * count > need["slots"]:
+            yield f"more slots than allowed: {count} x {spec.id}"
+        watts = (spec.power_w or 0.0) * count
+        if need.get("power_w") and watts > need["power_w"] and not need.get("capped"):
+            yield f"more watts than allowed: {count} x {spec.id}"
+        whole = not (need.get("budget_per_hour") or need.get("budget_per_month"))
+        if need.get("budget_usd") and whole and option["outlay_usd"] > need["budget_usd"] * 1.001:
+            yield f"over budget: {count} x {spec.id}"
+    supply = need.get("supply_w")
+    if supply and any(float(w) > supply for w in re.findall(r"W: a power supply of about (\d+) W", text)):
+        yield "a larger supply than the one that is said to feed it"
 
 
 def answered(asked: Asked) -> list[str]:
@@ -261,7 +371,7 @@ def answered(asked: Asked) -> list[str]:
 
 def main(number: int, seed: int) -> None:
     kinds = Counter[str]()
-    for at, asked in enumerate(questions(number, seed)):
+    for at, asked in enumerate((*questions(number, seed), *of_limits(number, seed))):
         for fault in answered(asked):
             kinds[fault.split(":")[0]] += 1
             print(f"{at} {' '.join(asked.arguments)}\n    {fault}")

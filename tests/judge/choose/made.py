@@ -146,7 +146,7 @@ def rows(numbers: Callable[[str], str], brief: Callable[[object], str]) -> Itera
         texts = (
             answer.plainly(found), "; ".join(answer.reasons(found)), answer.runner_up(found),
             "; ".join(answer.limits(need)), verdicts.verdict(found, other),
-            *(decide.allowing("spot rent", each, first.cost_per_item_usd, need) for each in more),
+            *(decide.allowing("spot rent", each, first, need) for each in more),
             *((verdicts.against(bill, found) for bill in BILLS) if n % 2 else ()),
             *(answer.differences(plain, found) if not n + s else ()),
         )  # fmt: skip

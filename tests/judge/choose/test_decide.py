@@ -578,7 +578,9 @@ def test_who_is_served_pays_for_hours(need, speed, offer) -> None:
     batch = made(need(mode="infer"), speeds, [offer("rtx-3090", 0.2)]).options[0]
     assert one.cost_per_item_usd is not None
     assert batch.cost_per_item_usd is not None
-    assert one.cost_per_item_usd.value == pytest.approx(0.2 / 3600)
+    # Ranked by its hour; an item is of all that it does in that.
+    assert one.per_hour_usd == 0.2
+    assert one.cost_per_item_usd.value == pytest.approx(0.2 / 3600 / 100.0)
     width = [o.cost_per_item_usd.high / o.cost_per_item_usd.value for o in (one, batch)]
     assert all(each >= 2.0 for each in width)
 
@@ -702,8 +704,9 @@ def test_fewer_cards_come_first_where_the_work_costs_as_much(
 
 def test_what_old_cards_lack() -> None:
     assert lacks("p40").endswith(
-        "Pascal: no CUDA after 12, no matrix units, 0.184 TFLOP/s in FP16, 1/64 of its FP32"
+        "Pascal: no CUDA after 12, no matrix units, 0.184 TFLOP/s in FP16, 1/64 of its FP32, no vLLM"
     )
+    assert not lacks("v100-pcie-16gb").endswith("no vLLM")
     assert "FP16, 1/" not in lacks("p100-pcie-16gb")  # Twice its FP32
     assert not lacks("rtx-3090")
 

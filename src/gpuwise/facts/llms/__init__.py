@@ -91,6 +91,11 @@ def _words(name: str) -> tuple[str, ...]:
     return tuple(chain.from_iterable(apart))
 
 
+def is_added(word: str) -> bool:
+    """Whether publishers add a word to names, so that none begins with it."""
+    return _ADDED.fullmatch(word) is not None
+
+
 @lru_cache(maxsize=512)
 def _exact(name: str) -> str | None:
     """The line of the table that a name means, with or without what publishers add to it."""

@@ -34,7 +34,7 @@ from gpuwise.judge.choose.speeds import (
     RECOMPUTES,
     memory_needed,
 )
-from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import Interval, Record
@@ -174,7 +174,7 @@ def plainly(found: Recommendation) -> str:
     else:
         take = _buy(found, first.price_usd) if first.outlay_usd else _rent(found, first.price_usd)
     paid = next((o for o in found.options[1:] if o.price_source == PAID), None)
-    if paid and (dearer := phrases.times(paid.cost_per_item_usd, first.cost_per_item_usd)):
+    if paid and (dearer := phrases.dearer(found.need, paid, first)):
         take += f" instead of {machine_of(paid)}{phrases.priced_at(paid)}"
         take += f", {significant(dearer)} times the cost of the work"
     faster = first.speedup is not None and first.way != "have"
@@ -186,8 +186,8 @@ def _keep(found: Recommendation) -> str:
     first = found.options[0]
     if first.way != "have":
         return f"Keep {machine_of(first)}{phrases.priced_at(first)}: nothing here does the work for less"
-    cost = (option.cost_per_item_usd.value for option in found.options if option.cost_per_item_usd)
-    least = first.cost_per_item_usd and first.cost_per_item_usd.value <= min(cost)
+    costs = (phrases.dearer(found.need, option, first) for option in found.options)
+    least = min((cost for cost in costs if cost is not None), default=0.0) >= 1.0
     more = "nothing that keeps the limits does the work for less" if least else "it does the work"
     if found.need.faster and len(found.options) == 1:
         more = f"nothing within the limits is {found.need.faster:g} times as fast"
@@ -240,7 +240,8 @@ def _rent(found: Recommendation, price: Interval) -> str:
     kind += f" for {first.committed_h * 12 / HOURS_PER_YEAR:.0f} months" if first.committed_h else ""
     hourly = f"{usd(price.value)}/h ({phrases.converted(need, price.value, '{}/h, ')}{dated(first)}{kind})"
     hourly += f", {usd(first.per_hour_usd or 0.0)}/h for all {need.users}" * (need.users > 1)
-    return f"Rent {machine_of(first)}{each}{first.provider and f' from {first.provider}'} at {hourly}"
+    where = f" ({first.region})" * (first.region.casefold() not in ("", "global"))
+    return f"Rent {machine_of(first)}{each}{first.provider and f' from {first.provider}{where}'} at {hourly}"
 
 
 def not_counted(need: Need) -> str:
@@ -350,14 +351,15 @@ def runner_up(found: Recommendation) -> str:
     )
     if other is None:
         return ""
-    cost, of = phrases.times(other.cost_per_item_usd, first.cost_per_item_usd), phrases.cost_of(found.need)
+    cost, of = phrases.dearer(found.need, other, first), phrases.cost_of(found.need)
     if found.need.goal == "price" and bool(first.outlay_usd) == bool(other.outlay_usd):
         cost, of = phrases.times(other.price_usd, first.price_usd), "price"
     said = [f"{phrases.as_times(cost)} the {of}"] if cost is not None else []
     said += ["a tie within the uncertainty"] if cost and 1 / priced.EQUAL < cost < priced.EQUAL else []
     said.append(f"{significant(other.throughput.value / first.throughput.value)} times as fast")
     said += [f"{significant(other.speedup)} times what you have"] if other.speedup else []
-    return f"{phrases.offered_as(other)}: {', '.join(said)}"
+    where = f" in {other.region}" * bool(found.need.region and other.way in RENTS and other.region)
+    return f"{phrases.offered_as(other)}{where}: {', '.join(said)}"
 
 
 def why(
@@ -365,7 +367,7 @@ def why(
 ) -> Iterator[str]:
     """Reasons of one option, against the first; `one` is the throughput of a single GPU."""
     faster = significant(found.throughput.value / first.throughput.value)
-    cost = phrases.times(found.cost_per_item_usd, first.cost_per_item_usd)
+    cost = phrases.dearer(need, found, first)
     if found.rank == 1 and found.cost_per_item_usd:
         yield "least cost for the work, or nearly so and much faster; old prices counted at their upper end"
     elif cost is None:  # without a price, or a card that is there already

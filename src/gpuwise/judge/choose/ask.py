@@ -21,7 +21,7 @@ from gpuwise.judge.choose import amounts, rules
 from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.asked_work import FP64, Worked
 from gpuwise.judge.choose.candidates import FEW, least_host_usd
-from gpuwise.judge.choose.fit import fed_w, left_w, made_for_fp64
+from gpuwise.judge.choose.fit import A_FEW, fed_w, left_w, made_for_fp64
 from gpuwise.judge.choose.need import ALIASES, DIFFUSION, Purpose, is_model, presets
 from gpuwise.judge.choose.rules import RULES, USUAL, P, compiled, finditer, fullmatch, match, search, sub
 from gpuwise.judge.choose.wording import amount_of, number_of, sellers, span_seconds
@@ -578,7 +578,7 @@ class _Reader(Worked):
         fields, take = self.fields, self.take
         if fuse := take(P.fuse):
             # By the codes of most countries.
-            self.notes.append(f"a circuit of {fuse[0].strip()}: four fifths of it for what runs for hours")
+            self.notes.append(f"{fuse[0].strip()}: four fifths of it for what runs for hours")
             home = "120" if self.said(P.america) else ""
             home = "230" if self.currency in RULES["usual"]["volts_230"] else home
             watts_said = search(r"\d ?k?w(?:atts?)?\b", self._left)
@@ -598,6 +598,7 @@ class _Reader(Worked):
         whole_w = max(map(watts_of, finditer(P.watts, self.plain)), default=0.0)
         host = self.blank(P.host_draw) if whole_w > host_w > 0 else None
         limits = list(finditer(P.watts, self.plain))
+        server = search(P.in_server, self.text.casefold())  # Whose parts are not read: "Dell R730 with"
         for watts in limits:
             # What a card may draw limits cards; what a supply or an outlet gives, the whole machine.
             self.mark(*watts.span())
@@ -614,18 +615,26 @@ class _Reader(Worked):
             wall = self.said(r"outlet|socket|circuit|breaker|wall")
             limit = "outlet_w" if whole and not each else "power_w"
             there = of_one or ("host_usd" in self.assumed and whole and not wall)
-            supplied = search("psu|supply", near if limits[1:] else self.plain)
+            supplied = search("psu|suppl(?:y|ies)", near if limits[1:] else self.plain)
             # What stands at the number itself goes before a supply elsewhere.
-            close = watts[0] if search("psu|supply", watts[0]) else f"{before[-11:]}{watts[0]}{after[:9]}"
+            close = (
+                watts[0] if search("psu|suppl(?:y|ies)", watts[0]) else f"{before[-11:]}{watts[0]}{after[:9]}"
+            )
             at_wall = search(r"outlet|socket|circuit|breaker|wall", close)
-            if ((supplied and not of_cards) or there) and not at_wall:
+            box = search(rf"\b{P.supplied}$", watts[0])
+            if ((supplied and not of_cards) or there or box) and not at_wall:
                 limit, supply = "power_w", value
+                fed = max(float(USUAL.slot_w), fed_w(supply))
                 value = left_w(supply)
                 fields.setdefault("supply_w", supply)
-                fed = f"{max(USUAL.slot_w, fed_w(supply)):.0f} W of cards, with their short peaks"
-                more = f"; cards of up to {value:g} W are limited to that"
-                self.notes.append(f"a supply of {supply:g} W feeds {fed}{more}")
-                if not (self.sets or self.said(P.in_server)) and supply <= USUAL.most_at_home_w:
+                if search(P.machine_mine, before) or self.said(P.free_slots):
+                    self.assumed.setdefault("host_usd", 0.0)
+                more = f"; cards of up to {value:g} W count as limited to that"
+                peaks = "of cards with their short peaks"
+                self.notes.append(f"a supply of {supply:g} W feeds {fed:.0f} W {peaks}{more}")
+                served = server or self.said(P.in_server) or fields.get("users", 1) > A_FEW
+                served = served or (box and not box[0].endswith(("box", "case", "build")))
+                if not (self.sets or served) and supply <= USUAL.most_at_home_w:
                     fields.setdefault("at_home", True)  # A PC, whose fans cool no server's card
             # "10 kW in the rack" of forty people, each with a machine, is for all of these.
             apart = search(r"\brack|\broom\b", near) and not self._of_llm()
@@ -644,7 +653,7 @@ class _Reader(Worked):
             self.notes.append(f"{fields['power_w']:g} W by a slot and {pins[0].strip()}")
         if wide := take(P.wide_slots):
             fields["slots"] = (1.0 if wide["one"] else 2.0) * number_of(wide[1])
-        fields["fans"] = bool(take(P.in_server))
+        fields["fans"] = bool(take(P.in_server) or server)
         if {"slots", "outlet_w", "power_w"} & fields.keys():
             fields.setdefault("acquire", "own")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -71,7 +72,8 @@ class Cards(Words):
         owned = -1  # Where the last owned card ends
         self.of_mine = mine = bool(self.blank(P.of_mine))  # All of them are
         self.places = list[tuple[str, int, int, int]]()  # Of all of them: GPU, number, start and end
-        for named in catalog.mentions(self.plain, loose=True):
+        mentions = catalog.mentions(self.plain, loose=True)
+        for at, named in enumerate(mentions):
             text = self.plain[named.start : named.end].strip()
             # "4090", "p40" and "t4" are cards; "m4" in a sentence may be anything.
             before, after = self.plain[: named.start], self.plain[named.end :]
@@ -105,10 +107,22 @@ class Cards(Words):
             owner = compiled(P.owner).search(before, self.places[-1][3] if self.places else 0)
             also = owned >= 0 and fullmatch(rf" ?(?:and|plus|\+|&) (?:{P.count}\s*x? ?)?", before[owned:])
             hires = search(rf"\brent(?:ed|ing)? (?:{P.count} ?x? ?)?$", before)
-            if owner and ((owner[2] and self.said(P.replaceable)) or hires):
+            # "It gives me a T4, V100 or A100": one of them, which is a choice
+            joins = [self.plain[a.end : b.start].strip() for a, b in pairwise(mentions[at:])]
+            either = fullmatch(r",? ?or(?: an?)?|/", next((join for join in joins if join != ","), ""))
+            if owner and (either or (owner[2] and self.said(P.replaceable)) or hires):
                 owner = None  # Whether one is as good as the other, and what is hired
-            if owner and match(rf"{P.hired_behind}| (?:at|from|on|with) (?:{sellers()})\b", after):
+            if owner and (
+                at_seller := match(rf"{P.hired_behind}| (?:at|from|on|with) (?:{sellers()})\b", after)
+            ):
                 owner, self.hired = None, True
+                if self.said(P.not_these):  # Nor is who rents it out a limit
+                    start, end = number.start() if number else named.start, named.end + at_seller.end()
+                    self.notes.append(f"{self.plain[start:end].strip()}: rented now, so not compared")
+                    self.mark(start, end)
+                    blank = " " * (end - named.end)
+                    self.plain = self.plain[: named.end] + blank + self.plain[end:]
+                    continue
             behind_it = after[behind.end() if behind else 0 :]
             kept = None if hires else match(P.kept_behind, behind_it)
             in_it = said or search(P.in_machine, before)
@@ -147,12 +161,20 @@ class Cards(Words):
             self.mark(start, end)
             if owner:  # What stands between may be the work: "my sdxl on a 3060"
                 self.mark(*owner.span(owner.lastindex or 0))
-        if len({gpu for gpu, *_ in self.places}) == 1:  # "Is a third enough, or four? I have two"
-            for same in finditer(P.same_count, self.plain):
-                gpu, count = self.places[0][0], number_of(same["count"])
-                have += [gpu] * count if same["have"] and not have else []
-                sets += [(gpu, count)] if not same["have"] and (sets or added) else []
-                self.mark(*same.span())
+        alone = len({gpu for gpu, *_ in self.places}) == 1
+        for same in finditer(P.same_count, self.plain) if self.places else ():
+            # "Is a third enough, or four? I have two"; "a P40 if I put three in, or two 3090"
+            instead = search(r"\bif (?:i|we) $", self.plain[: same.start()])
+            ahead = [each for each, *_, end in self.places if end <= same.start() or alone]
+            if not ahead or not (alone or instead):
+                continue
+            count = number_of(same["count"])
+            have += ahead[-1:] * count if same["have"] and not have else []
+            if instead:
+                sets = [(each, count if each == ahead[-1] else n) for each, n in sets]
+            elif not same["have"] and (sets or added):
+                sets.append((ahead[-1], count))
+            self.mark(*same.span())
         if advised and not sets:  # Any other will do, too, and the answer compares them
             self.fields["named"] = tuple(dict.fromkeys(gpu for gpu, _ in advised))
             self.notes.append(f"{', '.join(self.fields['named'])}: advised by others, so compared with all")
@@ -197,6 +219,10 @@ class Cards(Words):
         sizes += re.findall(r" (\d+) ?gb", " ".join(self.plain[start:end] for *_, start, end in self.places))
         if len(self.places) == 1 and catalog.get(self.places[0][0]).memory_varies and sizes:
             self.fields["memory_gb"] = (float(sizes[0]), float(sizes[0]))  # Which is sold with less, too
+        elif sizes and any(catalog.get(gpu).memory_varies for gpu, *_ in self.places):
+            varied = [p for p in self.places if catalog.get(p[0]).memory_varies]
+            words = " ".join(self.plain[start:end] for *_, start, end in varied)
+            self.ignore(*(f"{size} GB" for size in sizes if f"{size}gb" in words or f"{size} gb" in words))
         self.quotes: tuple[Quote, ...] = ()
         self.sets, self.have, self.barred = tuple(dict.fromkeys(sets)), tuple(have), frozenset(barred)
         if any(number == needs.MOST_TOGETHER for _, number in self.sets):
@@ -605,6 +631,8 @@ class Cards(Words):
         """What is to become of the cards that are there, beside those that were named."""
         fields, have = self.fields, self.have
         fields["have"] = have
+        if "slots" in fields and self.said(P.free_slots):  # Beside those that the cards take which are there
+            fields["slots"] += sum(catalog.get(gpu).number("slots") or 0.0 for gpu in have)
         sizes = [round((catalog.get(gpu).memory_bytes or 0) / 2**30) for gpu in have]
         soc = any(catalog.get(gpu).text("form") == "soc" for gpu in have) and "budget_usd" not in fields
         forms = [catalog.get(gpu).text("form") for gpu in (*have, *(gpu for gpu, _ in sets))]
@@ -626,7 +654,11 @@ class Cards(Words):
         fields["upgrade"] = "faster" in fields or (bool(replaced) and not asked)
         # "QLoRA on my 3060", "can I run ... or rent": whether it can, before what else could.
         able, mine, other = map(self.said, (RULES["asks"]["able"], P.mine, P.other))
-        keep = (able or self.of_mine or (mine and not other)) and not sets and not fields["upgrade"]
+        keep = (
+            (able or fields.get("asks") == "speed" or self.of_mine or (mine and not other))
+            and not sets
+            and not fields["upgrade"]
+        )
         fields |= {
             "keep": bool(keep),
             "beside": {gpu for gpu, _ in sets} <= {*have} and bool(self.said(P.beside_it)),

@@ -549,6 +549,8 @@ class Worked(Cards):
                 if search(P.between_names, left[start:end]):
                     continue
                 # "qwen3 8b 2507" has the month of its release behind it; another number is a limit.
+                if size > 1 and llms.is_added(parts[0]):  # "Can it run qwen2.5 32b"
+                    continue
                 if fullmatch(r"\d{4,}", parts[-1]) and not fullmatch(r"2\d(0[1-9]|1[012])", parts[-1]):
                     continue
                 name = "-".join(parts).rstrip(".")

@@ -282,10 +282,11 @@ def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *,
     """All combinations that have a speed and one of the usable `offers`; limits come later."""
     known = {(speed.gpu_id, speed.gpus): speed for speed in speeds if speed.throughput is not None}
     rows = list(_offers(need, known, offers, today))
-    # What is there works as a whole: half of it costs no less.
     for gpu, number in Counter(need.have).items():
-        counts = (n for n in range(number, 0, -1) if (gpu, n) in known)
-        if count := next(counts, 0):
+        counts = [n for n in range(1, number + 1) if (gpu, n) in known]
+        # Fewer of them where more are no faster.
+        fast = {n: interval.value for n in counts if (interval := known[gpu, n].throughput)}
+        if count := next((n for n in fast if fast[n] * EQUAL >= max(fast.values())), 0):
             rows.append(Row(gpu, count, "have", 0.0, 0.0, False, known[gpu, count], None))
     had = (row for row in rows if row.way != "have" or row.gpu not in dict(need.sets))
     priced = {row.gpu for row in had if not (need.task and is_spread(row))}

@@ -28,7 +28,7 @@ from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose.candidates import EQUAL, FEW, Candidates, Mask, cards_paid, worth_per_hour
 from gpuwise.judge.choose.fit import Limit
 from gpuwise.judge.choose.need import IN_PACE, USUAL_TPOT_S
-from gpuwise.judge.choose.phrases import WORTH_A_WORD, WORTH_SAYING, counted, offered_as, times
+from gpuwise.judge.choose.phrases import WORTH_A_WORD, WORTH_SAYING, counted, dearer, offered_as
 from gpuwise.judge.choose.speeds import memory_of
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Chance, Need, Option, Recommendation
@@ -63,7 +63,8 @@ def recommend(
     """
     them = priced.candidates(need, speeds, offers, today=today)
     if not len(them):
-        low, high = need.memory_gb or (0.0, None)
+        # Whether what is named is enough is not asked of the memory that something else has.
+        low, high = (0.0, None) if need.sets and need.asks == "able" else need.memory_gb or (0.0, None)
         sizes = {s.gpu_id: (memory_of(need, catalog.get(s.gpu_id)) or 0.0) / 2**30 for s in speeds}
         asked = [speed for speed in speeds if speed.gpus >= need.gpus[0]] or speeds
         asked = [s for s in asked if 0.9 * low <= sizes[s.gpu_id] <= (high or inf) * 1.05]
@@ -93,11 +94,15 @@ def recommend(
         there = (*dict.fromkeys((*names, *need.have)),)
         named = fit.why_not(there, {g: why.detail for g, why in left.items()})
         raise fit.contradiction(them, found, named or fit.too_small(need, speeds))
-    # What was named has a place: behind what is known better, and behind text that comes as people read.
+    # What was named has a place: behind what is known better, behind text that comes as people read, and
+    # behind what has memory to spare and runs at full power.
     rough, slow = not need.unproven, IN_PACE in need.notes and need.goal == "cost"
+    names = priced.names_of(need) if len(priced.names_of(need)) <= FEW else ()
     behind = {
         p: (rough and them.rows[p].speed.is_rough and them.rows[p].way != "have")
         or (slow and max(1, need.concurrent) / them.speed[p] > USUAL_TPOT_S)
+        or _is_tight(need, them.rows[p].gpu)
+        or (them.own[p] and them.rows[p].gpu not in (*names, *need.have) and _is_held(need, them.rows[p]))
         for p in places
     }
     places.sort(key=lambda p: behind[p])
@@ -131,6 +136,18 @@ def recommend(
     return replace(
         made, answer=answer.plainly(made), reasons=answer.reasons(made), runner_up=answer.runner_up(made)
     )
+
+
+def _is_tight(need: Need, gpu: str) -> bool:
+    """Whether what the work takes at least is nearly all memory of a GPU, so that it may not fit."""
+    size = memory_of(need, catalog.get(gpu))
+    return bool(need.least_gb and size) and 1 - need.least_gb * 1e9 / (size or 1.0) < answer.LITTLE
+
+
+def _is_held(need: Need, row: priced.Row) -> bool:
+    """Whether cards draw more than the supply feeds that is there, so that they are limited to it."""
+    watts = (catalog.get(row.gpu).power_w or 0.0) * row.count
+    return need.supply_w is not None and watts > max(fit.left_w(0.0), fit.fed_w(need.supply_w))
 
 
 def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
@@ -221,7 +238,9 @@ def _options(
         assert speed.throughput is not None
         spec, joules = catalog.get(row.gpu), float(them.joules[place])
         # A model that another one stands for is larger than it.
-        needed = max(need.least_gb * 1e9, speed.memory_bytes.value if speed.memory_bytes else 0.0)
+        # What stands in for other work has a memory of its own, which is not that of the work.
+        its_own = speed.memory_bytes.value if speed.memory_bytes and not need.title else 0.0
+        needed = max(need.least_gb * 1e9, its_own)
         known, half = row.way != "unpriced", float(them.paid_half[place])
         # What an item of the asked work counts as is the same error of all, so it decides between none.
         rate = speed.throughput.within(need.within)
@@ -229,6 +248,9 @@ def _options(
         # An hour of use saves so much of the cheapest rent of the same work; nothing where energy costs more.
         buys = rents and them.outlay[place] > 0
         saved = worth_per_hour(need, them, place, rents[0]) - float(them.running[place]) if buys else 0.0
+        each = float(them.per_item[place])
+        if need.concurrent and need.items is None:  # Ranked by its hour; an item is of all that it does
+            each = float(them.per_hour[place] / (3600 * them.speed[place] * need.assumptions.utilisation))
         option = Option(
             rank=rank, gpu_id=row.gpu, count=row.count, way=row.way,
             provider=row.offer.provider if row.offer else "",
@@ -248,7 +270,7 @@ def _options(
             time_s=against(rate, float(them.time[place])) if need.items else None,
             cost_usd=against(rate, float(them.per_item[place]) * need.items * need.users, half)
             if need.items and known else None,
-            cost_per_item_usd=against(rate, float(them.per_item[place]), half) if known else None,
+            cost_per_item_usd=against(rate, each, half) if known else None,
             energy_j_per_item=joules if joules == joules else None,
             memory_spare=1 - needed / size if needed and (size := memory_of(need, spec)) else None,
             outlay_usd=float(np.nan_to_num(them.outlay[place])) * need.users,
@@ -283,7 +305,7 @@ def with_excluded(
 ) -> Recommendation:
     """The recommendation, with what other limits would save: `wide` is the one that allows every kind of
     rent, `other` the one that is free of the GPUs and the region that were named."""
-    first, need = found.options[0].cost_per_item_usd, found.need
+    first, need = found.options[0], found.need
     best: dict[str, Option] = {}
     for option in wide.options:
         if option.way in EXCLUDED and not getattr(need, option.way):
@@ -295,10 +317,12 @@ def with_excluded(
     return replace(found, changes=(*([f"to allow {allowed}"] if allowed else []), *found.changes))
 
 
-def allowing(way: str, option: Option, first: Interval | None, need: Need) -> str:
+def allowing(way: str, option: Option, first: Option, need: Need) -> str:
     """What another kind of rent or GPU would save; empty where that is little."""
-    cost = times(option.cost_per_item_usd, first)
-    if not option.price_usd or not (first is None or (cost is not None and cost < WORTH_A_WORD)):
+    cost = dearer(need, option, first)
+    if not option.price_usd or not (
+        first.cost_per_item_usd is None or (cost is not None and cost < WORTH_A_WORD)
+    ):
         return ""
     # A thousandth is of a purchase that one piece of work does not pay for.
     said = cost is not None and cost > WORTH_SAYING

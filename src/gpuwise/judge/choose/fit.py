@@ -146,8 +146,9 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
     """Every limit that the need sets, and those that hold always: memory, evidence, worthwhile scaling."""
     rows = _Rows(need, them)
     found = [_fits(them), *_card(need, them, rows.specs)]
-    if not need.sets:  # A number of GPUs that was asked for is compared however well it scales
-        found.append(_scales(them, rows.specs, speeds))
+    if not need.sets:  # A number that was asked for, or is there, is compared however well it scales
+        scales = _scales(them, rows.specs, speeds)
+        found.append(replace(scales, ok=scales.ok | rows.have))
     found += [*_evidence(rows), *_made_for(rows), *_housing(rows), *_sharing(rows)]
     if rows.have.any():
         # Nobody replaces a card by one that does no more, if it does the work at all.
@@ -425,7 +426,8 @@ def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterato
         yield _bound("memory of all", all_of_it, need.total_gb - HALF_GB, all_have, "{}",
                      lambda v: (f"{floor(v)}GB", {"total_gb": float(floor(v))}), upper=False)  # fmt: skip
     if need.form is not None:
-        good = {gpu: has_form(spec, need.form) for gpu, spec in specs.items()}
+        named = names_of(need) if len(names_of(need)) <= FEW else ()
+        good = {gpu: has_form(spec, need.form) or gpu in named for gpu, spec in specs.items()}
         ok, unknown = np.array([good[row.gpu] for row in them.rows], dtype=bool), np.full(len(them), np.nan)
         reason = f"is not {need.form}"
         yield Limit("form", ok, unknown, True, lambda p: reason, lambda v: ("any", {"form": None}))

@@ -495,6 +495,9 @@ def _of_model(
     limit = limit._replace(kind="TPOT") if limit and limit.kind == "step" else limit
     notes = [USUAL_NOTE] if alone and task == "infer" else []
     notes += [f"the first token within {units.seconds(first_s)}"] if first_s is not None else []
+    said, full = (re.sub(r"[^a-z\d]", "", each.casefold()) for each in (name, model.name))
+    same = not llms.is_file(name) and full not in said and name not in _SIZES
+    notes += [f"{name.removeprefix(SERVED)} counts as {model.name}, of the same shape"] * same
     learns = ALL_LEARN if task == "full" else f"adapters, by {task}"
     notes += [learns] if task != "infer" else []
     formats: tuple[Precision, ...] = ()
@@ -727,11 +730,12 @@ def need_of(
     named = [catalog.counted(name) for name in options.list("gpu")]
     ids = [(spec.id, number or 1) for name, number in named for spec in catalog.meant(name)]
     sets = tuple(ids) if any(number for _, number in named) else ()
+    only = () if sets else tuple(gpu for gpu, _ in ids)
     budget = options.read("budget", lambda text: _budget(text, rates))
     assumed = _assumed(options)
     limits = _limits(options, said.need, budget, have, today)
     limits |= _stated(
-        sets=sets or None, only=tuple(gpu for gpu, _ in ids) if ids and not sets else None,
+        sets=sets or None, only=only or None,
         gpus=_spread(sets) if sets and not given.get("gpus") else None,
         # What was measured of no card that is named is said as well as it is known.
         unproven=(bool(ids) and all(catalog.get(gpu).vendor != "NVIDIA" for gpu, _ in ids)) or None,
@@ -749,7 +753,7 @@ def need_of(
     buys = need.acquire == "own" and budget is not None and budget[1] is None
     if buys and need.items is None and not (said.asking or options.count("users") or given.get("latency")):
         need = replace(need, goal="speed")  # As where a question names a sum: the most that the money buys
-    return _counted(need, said, options), results
+    return _counted(need, said, options, only), results
 
 
 def _said(workload: str | None, options: _Options, today: date | None) -> _Said:
@@ -893,8 +897,9 @@ def _noted(need: Need, said: _Said, options: _Options) -> Need:
     return replace(need, notes=tuple(notes))
 
 
-def _counted(need: Need, said: _Said, options: _Options) -> Need:
-    """The need with the hours and the numbers of GPUs that people mean where they state none."""
+def _counted(need: Need, said: _Said, options: _Options, only: Sequence[str]) -> Need:
+    """The need with the hours and numbers of GPUs that people mean where they state none; `only`: the cards
+    that an option names."""
     people = need.concurrent or need.users
     if need.task == "infer" and people > 1 and need.items is None and not (said.hours or need.at_home):
         # Many people are served at all hours, unless somebody says so.
@@ -903,6 +908,11 @@ def _counted(need: Need, said: _Said, options: _Options) -> Need:
     if there and not options.texts.get("gpus") and need.gpus == (1, MOST_TOGETHER):
         # In a machine that is there one card is meant; where it is not enough, the job tries more.
         need = replace(need, gpus=(1, max(1, len(need.have))), at_home=True)
+    desk = bool(only) and all(catalog.get(gpu).text("segment") in ("consumer", "workstation") for gpu in only)
+    if desk and need.task == "infer" and need.acquire == "own" and not (said.counted or need.have):
+        need = replace(
+            need, sets=tuple((gpu, 1) for gpu in only), only=(), gpus=(1, 1)
+        )  # Each is one's only card
     free = not (said.counted or need.sets)
     if need.users > 1 and need.task in TASKS[1:] and need.items is None and free:
         need = replace(need, gpus=(1, 1))  # For each person one card; the job tries more

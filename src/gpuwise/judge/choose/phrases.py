@@ -31,6 +31,15 @@ def times(cost: Interval | None, least: Interval | None) -> float | None:
     return cost.value / least.value if cost and least and least.value else None
 
 
+def dearer(need: Need, other: Option, first: Option) -> float | None:
+    """How many times the cost of the first another option has: of as much work, or of an hour where all
+    options serve the same people and what does more in it is worth no more."""
+    if need.concurrent and need.items is None:
+        paid, least = other.per_hour_usd, first.per_hour_usd
+        return paid / least if paid is not None and least else None
+    return times(other.cost_per_item_usd, first.cost_per_item_usd)
+
+
 # Times from which on a figure is that of a purchase put on one piece of work.
 FAR = 100.0
 
@@ -92,14 +101,20 @@ def what_it_does(need: Need, first: Option, item: str) -> str:
         cost = ""  # One piece of work is not charged with the loss of value of years
     if need.period_s is None:
         return f"{cost}in {seconds(first.time_s.value)} at {rate}"
-    every, busy = fit.PERIODS.get(need.period_s), percent(first.time_s.value / need.period_s, 0)
+    every, busy = fit.PERIODS.get(need.period_s), f"{percent(first.time_s.value / need.period_s, 0)} of it"
     amount = f"{brief(need.items or 0.0)} {item}s"
+    if first.way in RENTS and first.way != "serverless" and not need.batched:
+        alone = usd((first.per_hour_usd or 0.0) * first.time_s.value / 3600)
+        few = f"; for its {seconds(first.time_s.value)} alone {alone}" * (
+            first.time_s.value < need.period_s / 2
+        )
+        busy += f" (all of it is paid{few})" * (first.time_s.value < need.period_s)
     if first.cost_usd and need.period_s < MONTH_S:
         month = first.cost_usd.value * MONTH_S / need.period_s
         rate += f", {sum_of(need, month, ' a month')}"
         hired = first.cost_usd.value * (need.hire_h or 0.0) * 3600 / need.period_s
         rate += f", {usd(hired)} for {need.hire_h:,.0f} h" if need.hire_h else ""
-    return f"{cost}for {amount} each {every or seconds(need.period_s)}, busy {busy} of it at {rate}"
+    return f"{cost}for {amount} each {every or seconds(need.period_s)}, busy {busy} at {rate}"
 
 
 def weights_of(need: Need, option: Option) -> str:
@@ -201,6 +216,8 @@ def fed_by(need: Need, option: Option) -> str:
         limit = f": for yours, limit each card to {each:.0f} W{counted}" * (each >= USUAL.slot_w)
         beside = f"; {of_it}" * bool(need.outlet_w)
         return f"makers advise a supply of {f'about {supply} W' if supply else 'more'}{limit}{beside}"
+    if need.supply_w and need.outlet_w is None:
+        return f"your supply of {need.supply_w:g} W feeds it"
     advised = f"a power supply of about {supply} W" if supply else f"{(board_w + host_w) / 1000:.2g} kW"
     if need.outlet_w is None:
         return advised + " with its host" * (supply is None)

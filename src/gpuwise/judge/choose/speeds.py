@@ -51,6 +51,8 @@ AT_ONCE, FIRST_TOKEN, IDLE = " answers at once", "the first token after ", " of 
 BY = "by public speeds: "
 # Compute capability of the oldest architecture in CUDA 13 (its release notes): Turing.
 OLDEST = 7.5
+# Compute capability that vLLM asks for (its documentation of 0.14, read 2026-11-30); llama.cpp asks for less.
+VLLM = 7.0
 # GPU and number of GPUs.
 Key = tuple[str, int]
 # Half width of a published figure in log space. The same question on the same GPU from two publishers
@@ -211,12 +213,11 @@ def _in_best_format(need: Need, gpu: str, count: int) -> Record:
     if need.task == "infer" and (need.formats or need.precision == Precision.INT4):
         from gpuwise.facts import llms
 
-        if not llms.find(need.workloads[0][0]).splits(count):
+        version = float(spec.text("compute_capability") or OLDEST)
+        if version < VLLM or not llms.find(need.workloads[0][0]).splits(count):
             # Of four bits asked for, llama.cpp has its own.
             native = [Precision.Q8_0, Precision.Q4_K_M][0 if need.formats else 1 :]
-        elif float(spec.text("compute_capability") or OLDEST) < OLDEST or (
-            spec.vendor != "NVIDIA" and need.concurrent == count == 1
-        ):
+        elif version < OLDEST or (spec.vendor != "NVIDIA" and need.concurrent == count == 1):
             native += [Precision.Q8_0, Precision.Q4_K_M]  # What people run where engines for many do not
     # The refusal of the shortest, which comes first, says what the work needs at least.
     found = [_of_model(need, native[-1], gpu, count)]

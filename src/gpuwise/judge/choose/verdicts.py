@@ -15,11 +15,12 @@ from gpuwise.judge.choose.candidates import FEW
 from gpuwise.judge.choose.fit import link_of, made_for_fp64
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, WORDS
 from gpuwise.judge.choose.owning import bills
-from gpuwise.judge.choose.phrases import begun, often, rate_of, sum_of, times, weekly_use, weights_of
-from gpuwise.judge.choose.speeds import AT_ONCE, OLDEST, Dealt
+from gpuwise.judge.choose.phrases import begun, often, rate_of, sum_of, weekly_use, weights_of
+from gpuwise.judge.choose.speeds import AT_ONCE, OLDEST, VLLM, Dealt
 from gpuwise.model.gpu import RENTS, Offer
-from gpuwise.model.judgement import Bill, Need, Option, Quote, Recommendation
+from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
+from gpuwise.model.result import firsts
 from gpuwise.model.units import brief, seconds, significant, usd
 from gpuwise.predictor.card import is_linked
 
@@ -43,7 +44,8 @@ def unknown(found: Recommendation) -> Iterator[str]:
     """What would matter for this answer and is not known, or not counted, here."""
     need, first = found.need, found.options[0]
     names = priced.names_of(need) if len(priced.names_of(need)) <= FEW else ()
-    about = [first, *(o for o in found.options[1:] if o.gpu_id in names or o.way == "have")]
+    there = (o for o in found.options[1:] if o.gpu_id in names or o.way == "have")
+    about = [first, *firsts(((o.gpu_id, o.way), o) for o in there).values()]
     if rough := dict.fromkeys(phrases.short_name(o.gpu_id) for o in about if o.rough):
         yield f"how fast {' and '.join(rough)} is, beyond an order of magnitude: none like it was measured"
     several = [o for o in about if o.count > 1 and o.basis != "measured"]
@@ -55,6 +57,8 @@ def unknown(found: Recommendation) -> Iterator[str]:
         yield f"how fast different cards are together in one machine: each is judged by itself{waits}"
     if first.way == "spot":
         yield "when a spot machine is taken back"
+    if need.title and not need.least_gb and not need.task:
+        yield f"how much memory {need.title.partition(' (')[0]} takes, so none is checked"
     if first.way == "unpriced":
         yield f"what {phrases.machine_of(first)} costs today"
     if first.way in RENTS:
@@ -62,6 +66,9 @@ def unknown(found: Recommendation) -> Iterator[str]:
     elif first.way != "have":
         shops = " (prices are of US shops)" * (need.currency[0] != "USD" or bool(need.region))
         yield f"taxes, import duty and shipping{shops}"
+        kwh = need.assumptions.electricity_usd_per_kwh
+        if (need.region or need.currency[0] != "USD") and kwh == Assumptions().electricity_usd_per_kwh:
+            yield f"what a kWh costs {f'in {need.region}' if need.region else 'there'}: ${kwh:.3g} is taken"
     if need.quiet or (need.at_home and first.way not in RENTS):
         yield "how loud it is: only its watts and kind of fans are"
 
@@ -189,7 +196,8 @@ def lacks(gpu: str) -> str:
     slow = f", {significant(half / 1e12)} TFLOP/s in FP16, 1/{single / max(half, 1.0):.0f} of its FP32"
     units = ", no matrix units" * (spec.supports("fp16") is False)
     slow *= 0 < half < single
-    return f"{phrases.short_name(gpu)} is {spec.text('architecture')}: no CUDA after 12{units}{slow}"
+    engine = ", no vLLM" * (float(spec.text("compute_capability") or OLDEST) < VLLM)
+    return f"{phrases.short_name(gpu)} is {spec.text('architecture')}: no CUDA after 12{units}{slow}{engine}"
 
 
 def feature(found: Recommendation) -> str:
@@ -233,7 +241,7 @@ def _faster(found: Recommendation) -> str:
     if slow is None:
         return ""
     ratio, name = fast.throughput.value / slow.throughput.value, phrases.machine_of(slow)
-    dearer = times(fast.cost_per_item_usd, slow.cost_per_item_usd)
+    dearer = phrases.dearer(found.need, fast, slow)
     alike = (fast.way in RENTS) == (slow.way in RENTS)  # A rent is paid for the work, a card for years
     cost = f", at {significant(dearer)} times its cost for the same work" if dearer and alike else ""
     much = f"faster: {significant(ratio)} times {name}" if ratio > 1.005 else f"as fast as {name}"
@@ -261,6 +269,7 @@ def largest(models: Mapping[Precision, str], gpu: str, count: int, context: int)
 def _speed(found: Recommendation) -> str:
     """How fast the GPU that was named does the work, and whether that is as fast as was asked."""
     need, first = found.need, found.options[0]
+    first = next((o for o in found.options if o.way == "have"), first)  # Of what is there, that is asked
     people = max(1, need.concurrent)
     speed = first.throughput.times(1 / people)
     low, high, item = brief(speed.low), brief(speed.high), f"{found.item}s/s"
@@ -298,9 +307,16 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
             said = f"No. {begun(name)}: {left.detail}."
         return f"{said} {_faster(found)}".strip()
     if need.asks == "able":
+        mine = next((o for o in found.options if o.way == "have"), None)
+        if lost := next((gpu for gpu in need.have if gpu in found.rejected and mine is None), ""):
+            return f"No. {phrases.short_name(lost)}: {found.rejected[lost].detail}."
+        first = mine or first
+        name = phrases.counted(first.gpu_id, first.count)
         if first.gpu_id in named or not named:
             if AS_MANY in need.notes:
                 return f"One alone cannot; {name} can."
+            if need.title and not (need.least_gb or need.task):
+                return f"By its speed {name} can; how much memory it takes is not known here."
             if need.least_gb and (first.memory_spare or 0.0) < LITTLE:
                 return f"Perhaps: of {name} nearly all memory is taken."
             slow = " though slowly:" if need.task == "infer" and need.latency_s is None else ""
@@ -330,7 +346,7 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
     if need.asks != "too much":
         return ""
     least = other.options[0] if other else first
-    cost = times(least.cost_per_item_usd, first.cost_per_item_usd)
+    cost = phrases.dearer(need, least, first)
     speed = significant(least.throughput.value / first.throughput.value)
     does = f"{phrases.offered_as(least)}, {speed} times as fast"
     if least.key == first.key:

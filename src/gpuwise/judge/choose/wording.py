@@ -30,6 +30,8 @@ _STEPS |= {"백": 100, "천": 1000, "만": _MYRIAD, "억": _MYRIAD**2}
 _DAYS = {day: n for n, day in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))}
 # Of a lakh, a crore and a million.
 _THOUSANDS = {"l": 100, "c": 10_000, "m": 1000}
+# A name of a machine to rent: "g5.12xlarge", "a2-highgpu-8g", "Standard_NC24ads_A100_v4".
+_MACHINE = re.compile(r"(?<![\w.-])(?=[\w.-]*\d)[a-z]+\d*[a-z\d]*[._-](?:[\w.-]*\w)?(?![\w-])", re.IGNORECASE)
 # Words that set nothing: grammar, people, and what every such question is about.
 _PLAIN = frozenset((DATA / "plain_words.txt").read_text(encoding="utf-8").split())
 
@@ -157,6 +159,32 @@ def corrected(text: str) -> tuple[str, list[str]]:
     return text, notes
 
 
+@cache
+def _instances() -> Mapping[str, tuple[str, int, str]]:
+    """What large providers call their machines: GPU, how many of it, and provider."""
+    named = (o for o in prices.shipped() if o.provider in USUAL.hyperscalers and len(o.gpu_ids) == 1)
+    machines = ((o, o.instance.casefold()) for o in named if _MACHINE.fullmatch(o.instance.casefold()))
+    return {
+        name: (offer.gpu_ids[0], int(offer.count), offer.provider)
+        for offer, whole in machines if not offer.count % 1
+        for name in (whole, whole.removeprefix("standard_"))
+    }  # fmt: skip
+
+
+def _with_cards(text: str) -> tuple[str, list[str]]:
+    """A text with its names of rented machines (`g5.12xlarge`) as the GPUs in them, and notes of that."""
+    notes = list[str]()
+
+    def cards(name: re.Match[str]) -> str:
+        if (found := _instances().get(name[0].casefold())) is None:
+            return name[0]
+        gpu, count, provider = found
+        notes.append(f"{name[0]} is {count} x {gpu} of {provider}")
+        return f"{count}x {gpu} on {provider}"
+
+    return _MACHINE.sub(cards, text), list(dict.fromkeys(notes))
+
+
 class Words:
     """A text, which of its words some rule has read, and what they set."""
 
@@ -166,7 +194,9 @@ class Words:
     def __init__(self, text: str, rates: Mapping[str, float], today: date) -> None:
         self.text, self.rates, self.today = text, rates, today
         self.fields, self.assumed, self.usual = dict[str, Any](), dict[str, Any](), dict[str, Any]()
+        text, machines = _with_cards(text)
         plain, self.notes = corrected(plainly(text))
+        self.notes += machines
         if (spelt := self._spelt(plain)) != plain:
             plain = plainly(spelt)  # What several words mean together was not seen before
         # Who names the parts of a machine has it; one in between parts an owner from his card.
