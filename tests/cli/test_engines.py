@@ -92,6 +92,17 @@ def test_what_cannot_be_started(
     assert (found, out, "Traceback" in err) == (code, "", False)
 
 
+@pytest.mark.parametrize(
+    "words", [("served:llama-3.2-1b", "--engine", "vllm"), ("--endpoint", "localhost:1")]
+)
+def test_the_library_of_the_client_is_missing(
+    gpuwise: Call, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    code, out, err = gpuwise("bench", *words)
+    assert (code, out, "gpuwise[endpoint]" in err) == (3, "", True)
+
+
 @pytest.mark.parametrize("precision", ["int4", "int8"])
 def test_formats_that_an_engine_does_not_make_of_random_weights(
     gpuwise: Call, pretended: Callable[[str], Path], precision: str

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from gpuwise import store
-from gpuwise.errors import INTERRUPTED, InputError, MachineError, RunError
+from gpuwise.errors import INTERRUPTED, InputError, RunError, optional
 from gpuwise.jobs.measuring import Bench
 from gpuwise.measure import telemetry
 from gpuwise.measure.prepare import ResultWriter, visible
@@ -62,6 +62,10 @@ Update = tuple[Load, str] | Measurement
 """What is going on at a level, or a level that is final."""
 
 
+def _needs_client() -> None:
+    optional("aiohttp", "a server is measured with aiohttp", "endpoint")
+
+
 def measure_endpoint(
     request: EndpointRequest, listen: Callable[[Update | None], None] = lambda update: None
 ) -> Answer[Bench]:
@@ -70,12 +74,9 @@ def measure_endpoint(
     Ctrl-C keeps the levels that are done: exit status 130. It is 4 where a level had no answer at all. Raises
     MachineError where no server answers, InputError where it speaks another protocol.
     """
-    try:
-        from gpuwise.measure import endpoint
-        from gpuwise.measure.endpoint import load
-    except ModuleNotFoundError as error:
-        problem = f"a server is measured with {error.name}, which is not installed"
-        raise MachineError(problem, hint='pip install "gpuwise[endpoint]"') from error
+    _needs_client()
+    from gpuwise.measure import endpoint
+    from gpuwise.measure.endpoint import load
     from gpuwise.show import serving as show
 
     if request.key_variable and not os.environ.get(request.key_variable):
@@ -172,6 +173,7 @@ def measure_served(
 ) -> Answer[Bench]:
     """Start the engine, measure it as `measure_endpoint` does, end it. Raises MachineError where it is not
     installed or does not start, InputError for a model or format that it does not run."""
+    _needs_client()
     from gpuwise.facts import llms
     from gpuwise.measure.endpoint import engines, load
 
