@@ -373,6 +373,7 @@ def test_small_sums_over_nvlink_take_no_longer_among_more_gpus(name: str, gpus: 
         ("titan-rtx", {"task": "lora", "checkpoint": True, "context": 2048}, "fp16"),
         ("rtx-3090", {"weights": "fp8"}, "bf16"),
         ("rtx-3090", {"weights": "bf16"}, ""),
+        ("apple-m4-max", {"weights": "bf16"}, ""),
         ("titan-rtx", {"weights": "fp16"}, ""),
         ("titan-rtx", {"weights": "int4"}, ""),
         ("rtx-4090", {"weights": "fp8"}, ""),

@@ -159,9 +159,11 @@ class Fit:
     def replaced(self) -> bool:
         """Whether the GPU has no units for the format asked for: 8 and 4 bits are widened to 16, and fp16 or
         fp32 stands in for bf16."""
-        weights, infers = self.plan.weights, self.plan.task == "infer"
-        named = weights == Precision.BF16 or (infers and weights.operand in ("fp8", "fp4"))
-        return named and self.product not in ("", weights.operand)
+        weights, lacks = self.plan.weights, self.product not in ("", self.plan.weights.operand)
+        if weights == Precision.BF16:  # Other makers' chips have no capability, and nothing is known of them.
+            capability = catalog.get(self.gpu_id).text("compute_capability")
+            return lacks and float(capability or "inf") < weights.capability
+        return lacks and self.plan.task == "infer" and weights.operand in ("fp8", "fp4")
 
     @property
     def needed_bytes(self) -> float:
