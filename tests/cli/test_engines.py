@@ -8,6 +8,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -86,9 +87,20 @@ def test_an_engine_that_ends_says_its_last_words(gpuwise: Call, pretended: Calla
 def test_what_cannot_be_started(
     gpuwise: Call, words: tuple[str, ...], code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name, path: None)
     found, out, err = gpuwise("bench", *words)
     assert (found, out, "Traceback" in err) == (code, "", False)
+
+
+@pytest.mark.parametrize(
+    "words", [("served:llama-3.2-1b", "--engine", "vllm"), ("--endpoint", "localhost:1")]
+)
+def test_the_library_of_the_client_is_missing(
+    gpuwise: Call, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "aiohttp", None)
+    code, out, err = gpuwise("bench", *words)
+    assert (code, out, "gpuwise[endpoint]" in err) == (3, "", True)
 
 
 @pytest.mark.parametrize("precision", ["int4", "int8"])
@@ -100,7 +112,7 @@ def test_formats_that_an_engine_does_not_make_of_random_weights(
     assert not noted.exists()
 
 
-def test_command_lines() -> None:
+def test_command_lines(tmp_path: Path) -> None:
     asked = Launch(engine="vllm", model="llama-3.1-8b", precision=Precision.FP8, context=2000, gpus=2)
     words = command(asked, "/bin/vllm", "/tmp/x", 8000)
     assert words[:3] == ["/bin/vllm", "serve", "/tmp/x"]
@@ -108,8 +120,17 @@ def test_command_lines() -> None:
                "--tensor-parallel-size": "2", "--served-model-name": "llama-3.1-8b"}  # fmt: skip
     for option, value in options.items():
         assert words[words.index(option) + 1] == value
-    words = command(Launch(engine="sglang", model="m"), "/bin/sglang", "/tmp/x", 8000)
-    assert words[:3] == ["/bin/python", "-m", "sglang.launch_server"]
+    program = tmp_path / "sglang"
+    for first in (f"#!{sys.executable}", "#!/bin/sh"):  # a script of Python's, or one that a shell starts
+        program.write_text(first + "\n")
+        words = command(Launch(engine="sglang", model="m"), str(program), "/tmp/x", 8000)
+        assert words[:3] == [sys.executable, "-m", "sglang.launch_server"]
+    (tmp_path / "python3").touch()
+    linked = tmp_path / "elsewhere" / "sglang"  # as pipx installs programs
+    linked.parent.mkdir()
+    linked.symlink_to(program)
+    words = command(Launch(engine="sglang", model="m"), str(linked), "/tmp/x", 8000)
+    assert words[0] == str(tmp_path / "python3")
     words = command(Launch(engine="llama.cpp", model="./m.gguf", context=10, concurrency=4), "l", "/m", 1)
     assert words[words.index("--ctx-size") + 1] == "40"
     words = command(Launch(engine="llama.cpp", model="./m.gguf", precision=Precision.FP8), "l", "/m", 1)
@@ -124,10 +145,33 @@ def test_a_folder_holds_the_shape_and_a_word_for_each_token(name: str, tmp_path:
     assert sorted(words.values()) == list(range(llms.find(name).vocabulary))
 
 
-@pytest.mark.skipif(
-    shutil.which("transformers") is None,
-    reason="a real server is measured where transformers[serving] is installed: it is no dependency",
+@pytest.mark.parametrize(
+    ("extra", "lacks"), [("serving", "fastapi-none, uvicorn-none"), ("quality", ""), ("serving-more", "")]
 )
+def test_a_server_without_its_packages(
+    gpuwise: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extra: str, lacks: str
+) -> None:
+    """transformers is installed and its extra is not: said before weights are drawn, with what to install."""
+    site, bin_folder = tmp_path / "site", tmp_path / "bin"
+    about = site / "transformers-5.0.dist-info" / "METADATA"
+    about.parent.mkdir(parents=True)
+    asks = (f'{name}; extra == "{extra}"' for name in ("uvicorn-none>=0.1", "fastapi-none", "click>=1"))
+    asks = "".join(f"Requires-Dist: {line}\n" for line in asks)
+    about.write_text(f"Metadata-Version: 2.1\nName: transformers\nVersion: 5.0\n{asks}")
+    (site / "transformers.py").write_text("raise ImportError('drawn')")
+    bin_folder.mkdir()
+    (bin_folder / "transformers").write_text(f"#!{sys.executable}\n")
+    (bin_folder / "transformers").chmod(0o755)
+    monkeypatch.setenv("PATH", str(bin_folder), prepend=os.pathsep)
+    monkeypatch.setenv("PYTHONPATH", str(site), prepend=os.pathsep)
+    (tmp_path / "config.json").write_text(json.dumps(TINY))
+    code, out, err = gpuwise("bench", f"served:hf:{tmp_path / 'config.json'}", "--engine", "transformers")
+    assert (code, out) == (3, "")
+    assert (lacks or "drawn") in err
+    assert (f'{sys.executable} -m pip install "transformers[serving]"' in err) == bool(lacks)
+
+
+@pytest.mark.skipif(find_spec("transformers") is None, reason="measured where transformers is installed")
 def test_a_real_server(gpuwise: Call, tmp_path: Path) -> None:
     """transformers serve, with random weights, on the CPU."""
     (tmp_path / "config.json").write_text(json.dumps(TINY))

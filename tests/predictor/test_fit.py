@@ -363,3 +363,24 @@ def test_small_sums_over_nvlink_take_no_longer_among_more_gpus(name: str, gpus: 
     """gpt-fast in bf16 on A100s (its README, 2024): among 8 as among 2, each writes to all others at once."""
     plan = Plan(model=llms.find(name), weights=Precision.BF16, context=256, gpus=gpus)
     assert 1.0 / decode_seconds(plan, card("a100-sxm4-80gb")) == pytest.approx(measured, rel=0.12)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "plan", "product"),
+    [
+        ("titan-rtx", {"weights": "bf16"}, "fp16"),
+        ("p40", {"weights": "bf16"}, "fp32"),
+        ("titan-rtx", {"task": "lora", "checkpoint": True, "context": 2048}, "fp16"),
+        ("rtx-3090", {"weights": "fp8"}, "bf16"),
+        ("rtx-3090", {"weights": "bf16"}, ""),
+        ("apple-m4-max", {"weights": "bf16"}, ""),
+        ("titan-rtx", {"weights": "fp16"}, ""),
+        ("titan-rtx", {"weights": "int4"}, ""),
+        ("rtx-4090", {"weights": "fp8"}, ""),
+    ],
+)
+def test_a_format_that_the_gpu_does_not_multiply_is_named(gpu: str, plan: dict, product: str) -> None:
+    weights = Precision(plan.get("weights", "bf16"))
+    found = fit(Plan(model=llms.find("llama-3.1-8b"), **{**plan, "weights": weights}), gpu)
+    assert found.tokens_per_s is not None
+    assert (found.replaced, found.product if found.replaced else "") == (bool(product), product)

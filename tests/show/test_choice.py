@@ -143,6 +143,21 @@ def test_cost_against_time_is_drawn_with_its_front() -> None:
     assert len(best) == 1
 
 
+def test_costs_of_small_items_are_drawn_of_as_many_as_the_table_counts() -> None:
+    found = made()
+    cost = Interval(value=4e-7, low=3e-7, high=5e-7, level=0.8, method="made up")
+    options = tuple(replace(o, cost_per_item_usd=cost) for o in found.options)
+    small = replace(found, need=replace(found.need, items=None), options=options, item="token")
+    figure = choice.figure(small)
+    assert figure is not None
+    (drawn,) = figure.charts
+    assert isinstance(drawn, Plot)
+    assert all(point.y == pytest.approx(0.4) for series in drawn.series for point in series.points)
+    named = [column for column in choice.table(small, top=None).columns if column.startswith("cost of")]
+    assert set(named) <= set(figure.table.columns)
+    assert named
+
+
 def test_an_answer_stands_in_lines_of_whole_sentences() -> None:
     answer = " ".join(f"Sentence {n} has {'a word ' * 12}at $1.50/h." for n in range(4))
     lines = choice._lines(answer)

@@ -421,6 +421,9 @@ def test_a_question_is_not_overruled_by_what_the_form_shows(client: TestClient) 
     asked = "/choose.json?ask=p40+or+3090+for+llama+3.1+8b&"
     need = client.get(f"{asked}{form}").json()["need"]
     assert (need["workloads"], need["mode"]) == ([["llama-3.1-8b", 1.0]], "infer")
+    page = client.get(f"{asked}{form}".replace(".json", "")).text
+    assert page.count("<option selected>") < client.get(f"/choose?{form}").text.count("<option selected>")
+    assert not any(word in page for word in ("100M images", "(--latency)", "(--precision)"))
     assert {gpu for gpu, _ in need["sets"]} == {"p40", "rtx-3090"}
     changed = client.get(f"{asked}{form.replace('gpus=1', 'gpus=1..2')}").json()["need"]
     assert changed["gpus"] == [1, 2]

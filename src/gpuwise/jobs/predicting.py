@@ -261,7 +261,7 @@ def _served(
     if request.mode == "train":
         hint = f"{name}-full, {name}-lora and {name}-qlora train"
         raise InputError(f"{workload} is a server, which does not train", hint=hint, code="train", model=name)
-    usual = llms.stored(model_of(workload)) or Precision.BF16
+    usual = llms.stored(model_of(workload), name) or Precision.BF16
     config = RunConfig(
         workload=workload,
         mode="infer",
@@ -462,7 +462,9 @@ def _planned(request: FitRequest, model: LanguageModel, held: tuple[int, ...]) -
         raise InputError(problem, hint="leave out --memory; GPUs by their memory: --gpu 24GB..")
     for task in tasks:
         stored = llms.stored(model) if task == "infer" else None  # Also in the format of its publisher
-        formats = asked or tuple(dict.fromkeys((*((stored,) if stored else ()), *FORMATS[task])))
+        named = llms.named_format(request.model) if task == "infer" else None
+        usual_ones = dict.fromkeys((*((stored,) if stored else ()), *FORMATS[task]))
+        formats = asked or ((named,) if named else tuple(usual_ones))
         usual = 8192 if task == "infer" else 2048
         contexts = held or (min(usual, model.context or usual),)
         kinds = request.optimiser if task != "infer" else request.optimiser[:1]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from gpuwise import store
-from gpuwise.errors import INTERRUPTED, InputError, MachineError, RunError
+from gpuwise.errors import INTERRUPTED, InputError, RunError, optional
 from gpuwise.jobs.measuring import Bench
 from gpuwise.measure import telemetry
 from gpuwise.measure.prepare import ResultWriter, visible
@@ -62,6 +62,10 @@ Update = tuple[Load, str] | Measurement
 """What is going on at a level, or a level that is final."""
 
 
+def _needs_client() -> None:
+    optional("aiohttp", "a server is measured with aiohttp", "endpoint")
+
+
 def measure_endpoint(
     request: EndpointRequest, listen: Callable[[Update | None], None] = lambda update: None
 ) -> Answer[Bench]:
@@ -70,12 +74,9 @@ def measure_endpoint(
     Ctrl-C keeps the levels that are done: exit status 130. It is 4 where a level had no answer at all. Raises
     MachineError where no server answers, InputError where it speaks another protocol.
     """
-    try:
-        from gpuwise.measure import endpoint
-        from gpuwise.measure.endpoint import load
-    except ModuleNotFoundError as error:
-        problem = f"a server is measured with {error.name}, which is not installed"
-        raise MachineError(problem, hint='pip install "gpuwise[endpoint]"') from error
+    _needs_client()
+    from gpuwise.measure import endpoint
+    from gpuwise.measure.endpoint import load
     from gpuwise.show import serving as show
 
     if request.key_variable and not os.environ.get(request.key_variable):
@@ -172,6 +173,7 @@ def measure_served(
 ) -> Answer[Bench]:
     """Start the engine, measure it as `measure_endpoint` does, end it. Raises MachineError where it is not
     installed or does not start, InputError for a model or format that it does not run."""
+    _needs_client()
     from gpuwise.facts import llms
     from gpuwise.measure.endpoint import engines, load
 
@@ -182,7 +184,7 @@ def measure_served(
     ends = [load.lengths(text) for text in (level.prompt, level.answer)]
     # Of a normal length, six deviations; and a little for what a template adds.
     longest = sum(e.high if e.kind == ".." else e.low + 6 * e.high for e in ends) + 64
-    precision = level.precision or Precision.BF16
+    precision = level.precision or llms.named_format(request.model) or Precision.BF16
     launch = engines.Launch(
         engine=request.engine,
         model=request.model,
@@ -202,6 +204,7 @@ def _measurement(
     request: EndpointRequest, server: Client, level: Load, seen: Observed, started_at: str
 ) -> Measurement:
     """One level as a measurement: its throughput is that of output tokens."""
+    from gpuwise.facts import llms
     from gpuwise.measure.endpoint import load
 
     serving = load.serving(seen, float(load.lengths(request.prompt).low), request.slo)
@@ -209,12 +212,12 @@ def _measurement(
     config = RunConfig(
         workload=f"served:{request.shape or server.model}",
         mode="infer",
-        precision=request.precision or Precision.BF16,
+        precision=request.precision or llms.named_format(server.model) or Precision.BF16,
         framework="server",
         load=level,
         time_s=request.time_s,
     )
-    issues = tuple(_issues(request, level, serving))
+    issues = tuple(_issues(request, config, serving))
     answered = serving.requests > 0 and tokens.value > 0
     error = None if answered else "; ".join(f"{f.count} x {f.kind}: {f.example}" for f in serving.failures)
     return Measurement(
@@ -230,11 +233,11 @@ def _measurement(
     )
 
 
-def _issues(request: EndpointRequest, level: Load, serving: Serving) -> list[Issue]:
+def _issues(request: EndpointRequest, config: RunConfig, serving: Serving) -> list[Issue]:
     """Cautions about the numbers of one level."""
     issues = []
     if request.precision is None:
-        detail = "the server does not say in which precision it computes; bf16 is assumed"
+        detail = f"the server does not say in which precision it computes; {config.precision} is assumed"
         issues.append(Issue.info(UNSURE.code, detail, "state the precision"))
     failed = sum(each.count for each in serving.failures)
     if failed:
@@ -250,7 +253,8 @@ def _issues(request: EndpointRequest, level: Load, serving: Serving) -> list[Iss
     if serving.counted_by == "pieces" and serving.requests:
         detail = "the server does not count tokens; each piece of text in its stream is taken as one"
         issues.append(Issue.warning("tokens-uncounted", detail))
-    if level.rate is not None and serving.requests_per_s.high < KEEPS_UP * level.rate:
-        detail = f"{serving.requests_per_s.value:.3g} of {level.rate:g} requests a second were answered"
+    rate = config.load.rate if config.load else None
+    if rate is not None and serving.requests_per_s.high < KEEPS_UP * rate:
+        detail = f"{serving.requests_per_s.value:.3g} of {rate:g} requests a second were answered"
         issues.append(Issue.warning("overloaded", f"{detail}: its queue grows", "lower the rate"))
     return issues

@@ -153,7 +153,17 @@ class Fit:
     basis: Basis = "spec-only"
     source: str = ""  # Public speeds that it rests on, where they are not of NVIDIA's cards.
     refusal: str = ""  # Why there is no speed for this GPU.
-    widened: bool = False  # The GPU has no units for the format of the weights, which are widened to 16 bits.
+    product: str = ""  # The format that is multiplied.
+
+    @property
+    def replaced(self) -> bool:
+        """Whether the GPU has no units for the format asked for: 8 and 4 bits are widened to 16, and fp16 or
+        fp32 stands in for bf16."""
+        weights, lacks = self.plan.weights, self.product not in ("", self.plan.weights.operand)
+        if weights == Precision.BF16:  # Other makers' chips have no capability, and nothing is known of them.
+            capability = catalog.get(self.gpu_id).text("compute_capability")
+            return lacks and float(capability or "inf") < weights.capability
+        return lacks and self.plan.task == "infer" and weights.operand in ("fp8", "fp4")
 
     @property
     def needed_bytes(self) -> float:
@@ -214,8 +224,7 @@ def fit(plan: Plan, gpu: str, *, prompt: bool = True) -> Fit:
         low /= 1 + on_card(shipped("serving"), found)[STEP] * low / plan.batch
     interval = Interval(value=speed, low=low, high=speed * above, level=0.8, method=method)
     interval = interval.within(apart)
-    odd = plan.task == "infer" and plan.weights.operand in ("fp8", "fp4") and widened(plan, found)
-    answer = replace(answer, tokens_per_s=interval, first_token_s=first, widened=odd)
+    answer = replace(answer, tokens_per_s=interval, first_token_s=first, product=_operand(plan, found))
     return replace(answer, basis=seen.basis, source=seen.source) if seen else answer
 
 

@@ -201,12 +201,14 @@ def _answer(
     speed = around(batch / per_token, halves["TPOT"], method=method)
     # A newer engine may schedule the next step while the GPU is at this one.
     speed = replace(speed, high=speed.high * per_token / (per_token - rates["step.vllm"]))
+    peak = peak_of(precision, found)
+    instead = f", products in {peak}" * (peak != precision.operand)
     return replace(
         blank, question=replace(blank.question, batch=batch), seconds=per_token, basis=evidence,
         throughput=speed, first_token_s=around(first, halves["TTFT"], method=method),
         watts=drawn.times(blank.gpus),
         notes=(f"by vLLM: prompts of {lengths.prompt:,}, answers of {lengths.answer:,} tokens, {batch} "
-               f"sequence{'s' * (batch > 1)}, weights in {precision}: with their KV cache "
+               f"sequence{'s' * (batch > 1)}, weights in {precision}{instead}: with their KV cache "
                f"{units.gibibytes(needed)} on each GPU",),
     )  # fmt: skip
 

@@ -71,11 +71,8 @@ def table(
     while not (top is None or why) and len(shown) > 1 and len((*words, *shown, *notes)) > _MOST_LINES:
         shown.remove(([option for option in shown[1:] if option not in named] or shown)[-1])
         notes = _notes(found, shown, why=why)
-    # Costs are of so many items that the first option costs at least a cent.
-    least = found.options[0].cost_per_item_usd
-    first = least.value if least else _ENOUGH_USD / 1e6
-    scale, unit = next((one for one in _SCALES if first * one[0] >= _ENOUGH_USD), _SCALES[-1])
-    each, speed, hourly = f"cost of {unit}{found.item}s", f"{found.item}s/s", "cost of an hour"
+    first, scale, many = _scale(found)
+    each, speed, hourly = f"cost of {many}", f"{found.item}s/s", "cost of an hour"
     fastest, money, unit_s = 1.0, usd, speed
     if mix := bool(found.options[0].parts):  # It has no item of its own, only how two GPUs compare
         each, speed, money, unit_s = "its cost, of the first", "speed, of the first", significant, ""
@@ -194,6 +191,14 @@ def whole(found: Recommendation, changed: Sequence[str] = ()) -> Table:
     return replace(made, notes=(*made.notes, *left), dim=frozenset(), spare=frozenset())
 
 
+def _scale(found: Recommendation) -> tuple[float, float, str]:
+    """The cost of an item by the first option, and of how many items costs are shown: at least a cent's."""
+    least = found.options[0].cost_per_item_usd
+    first = least.value if least else _ENOUGH_USD / 1e6
+    scale, unit = next((one for one in _SCALES if first * one[0] >= _ENOUGH_USD), _SCALES[-1])
+    return first, scale, f"{unit}{found.item}s"
+
+
 def figure(found: Recommendation) -> Figure | None:
     """Cost against time (speed where no amount was given), with those that none beats in both marked."""
     from gpuwise.show.charts import tradeoff
@@ -202,8 +207,10 @@ def figure(found: Recommendation) -> Figure | None:
 
     amount = bool(found.need.items)
     points, rows = [], []
+    _, scale, many = _scale(found)
     for o in found.options[:_DRAWN]:
-        cost = o.cost_usd if amount else o.cost_per_item_usd
+        each = o.cost_per_item_usd
+        cost = o.cost_usd if amount else each and each.times(scale)
         if cost is not None and cost.value > 0:
             hours = o.time_s.value / 3600 if o.time_s else o.throughput.value
             name = short(catalog.get(o.gpu_id))
@@ -211,14 +218,14 @@ def figure(found: Recommendation) -> Figure | None:
             rows.append({
                 "option": f"{o.count} x {o.gpu_id}", "of": _source(o),
                 "hours" if amount else f"{found.item}s/s": Amount(significant(hours), hours),
-                "cost" if amount else f"cost of one {found.item}": usd(cost.value),
+                "cost" if amount else f"cost of {many}": usd(cost.value),
                 "no other beats it in both": "yes" if o.frontier else "",
             })  # fmt: skip
     if len(points) < 2:
         return None
     x, y = ("hours of work", "USD of the work")
     if not amount:
-        x, y = (f"{found.item}s a second", f"USD of one {found.item}")
+        x, y = (f"{found.item}s a second", f"USD of {many}")
     over = "time" if amount else "speed"
     caption = f"Cost against {over}: the line joins the options that no other beats in both."
     return Figure(charts=(tradeoff(points, x=x, y=y),), table=Table.of(rows), caption=caption)

@@ -196,8 +196,9 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
             "full fine-tuning keeps weights, gradients and moments in 16 bits, 8 bytes a parameter, "
             "as recipes for one GPU do; mixed precision takes 16: --optimiser adamw32"
         )
-    if any(row.widened for row in rows):
-        notes.append("*: the GPU has no units for this format: weights alone are in it, products in 16 bits")
+    if odd := [row for row in shown if row.replaced]:
+        instead = " or ".join(sorted({row.product for row in odd}))
+        notes.append(f"*: the GPU has no units for this format: its products are in {instead}")
     for gpu in dict.fromkeys(row.gpu_id for row in rows if not row.plan.memory_bytes):
         sizes = sorted({float(fact.value) for fact in catalog.get(gpu).values("memory_bytes")})
         if sizes[1:] and catalog.get(gpu).memory_varies:
@@ -241,7 +242,7 @@ def _fit_row(answer: Fit) -> dict[str, str]:
     return {
         "GPU": _numbered(answer.gpu_id, plan.gpus),
         "for": _TASKS[plan.task],
-        "weights": f"{plan.weights}{'*' * answer.widened}",
+        "weights": f"{plan.weights}{'*' * answer.replaced}",
         "context": whole(plan.context),
         "batch": whole(plan.batch),
         "optimiser": plan.optimiser if plan.task != "infer" else "",
@@ -289,7 +290,7 @@ def fit_document(rows: Sequence[Fit]) -> dict[str, Any]:
                 **picked(row.plan, "task context batch checkpoint optimiser rank"),
                 "weights": str(row.plan.weights),
                 "cache": str(row.plan.cache),
-                "widened_to_16_bits": row.widened,
+                "widened_to_16_bits": row.replaced and row.plan.weights != Precision.BF16,
                 "chunked_loss": row.plan.chunked,
                 **picked(row, "memory_bytes needed_bytes fits tokens_per_s first_token_s refusal"),
                 "parts_bytes": dict(row.parts),

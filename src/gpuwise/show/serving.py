@@ -10,7 +10,7 @@ from gpuwise.model.units import Amount, percent, seconds, significant, watts, wh
 from gpuwise.show import page
 from gpuwise.show.charts import Plot, tradeoff
 from gpuwise.show.page import Figure, Section
-from gpuwise.show.results import bar, headline, notes
+from gpuwise.show.results import bar, headline, notes, session_name
 from gpuwise.show.table import Table, rate
 
 # Cells of a terminal that the longest bar of the curve takes.
@@ -109,13 +109,15 @@ def chart(result: Result) -> Plot | None:
 
 def section(results: Sequence[Result]) -> Section:
     """Of a report; it says nothing where no server was measured."""
-    loaded = [(table(result), chart(result)) for result in results if levels(result.measurements)]
-    caption = "Further right is more throughput, lower is a shorter time per token."
-    figures = tuple(
-        Figure(table=shown, caption=caption, charts=(drawn,)) for shown, drawn in loaded if drawn is not None
-    )
-    alone = tuple(shown for shown, drawn in loaded if drawn is None)
-    return page.section("report", "load", figures=figures, tables=alone)
+    figures, alone = [], []
+    for result in results:
+        if found := levels(result.measurements):
+            shown, drawn = table(result), chart(result)
+            of = f"{found[0][0].config.workload} on {session_name(result)}"
+            caption = f"{of}: further right is more throughput, lower is a shorter time per token."
+            figures += [Figure(table=shown, caption=caption, charts=(drawn,))] if drawn else []
+            alone += [] if drawn else [shown]
+    return page.section("report", "load", figures=tuple(figures), tables=tuple(alone))
 
 
 def _rate(found: Interval | None, items: str) -> str:

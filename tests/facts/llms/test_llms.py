@@ -340,3 +340,29 @@ def test_a_family_is_its_usual_size_and_the_newest_of_it(family: str, name: str)
     assert llms.find(family).name == name
     assert f"taken as {name}" in llms.note(family)
     assert not llms.note(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "precision"),
+    [
+        ("Qwen/Qwen2.5-7B-Instruct-AWQ", "int4"),
+        ("Qwen3-30B-A3B-GPTQ-Int8", "int8"),
+        ("llama-3.1-8b-instruct-quantized.w8a8", "int8"),
+        ("nvidia/Llama-3.1-8B-Instruct-NVFP4", "nvfp4"),
+        ("amd/Llama-3.1-405B-Instruct-FP8-KV", "fp8"),
+        ("unsloth/llama-3.1-8b-bnb-4bit", "nf4"),
+        ("llama3.1:8b-instruct-q4_K_M", "q4_k_m"),
+        ("./x/Llama-3.1-8B.IQ3_M.gguf", "iq3_m"),
+        ("unsloth/gpt-oss-20b-BF16", "bf16"),
+        ("bartowski/Llama-2-13B-GGUF", None),
+        ("fp8-lab/llama-3.1-8b", None),
+        ("awq", None),
+    ],
+)
+def test_a_name_says_the_format_of_its_weights(name: str, precision: str | None) -> None:
+    assert llms.named_format(name) == precision
+
+
+def test_no_name_of_the_table_says_a_format() -> None:
+    names = [alias for name, row in llms.published().items() for alias in (name, *row.get("aliases", ()))]
+    assert [name for name in names if llms.named_format(name)] == []

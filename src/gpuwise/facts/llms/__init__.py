@@ -23,7 +23,7 @@ from typing import Any, BinaryIO
 from gpuwise import store
 from gpuwise.errors import InputError, guess
 from gpuwise.model.llm import LanguageModel, from_config
-from gpuwise.model.precision import Precision
+from gpuwise.model.precision import GGUF, Precision
 
 # Words that publishers add to the name of one and the same shape, in the midst of it too: what it was tuned
 # for, when, and how its weights are stored.
@@ -31,6 +31,13 @@ _ADDED = re.compile(
     r"instruct|chat|base|hf|it|pt|text|think(ing)?|reasoning|coder|math|beta|exp|preview|v\d+(\.\d+)*|\d{4}|\d+k"
     r"|bf16|fp8|fp4|(mx|nv)fp4|nf4|int[48]|w\d+a\d+|[48]bit|q\d\w*|awq|gptq|gguf|exl[23]|mlx|bnb|ao|dynamic|quantized"
 )
+# How publishers call formats of weights, the plainer words last; llama.cpp's have their own names.
+_FORMATS = {
+    Precision.NF4: r"nf4|bnb[-_]4bit", Precision.NVFP4: r"(nv)?fp4", Precision.MXFP4: r"mxfp4",
+    Precision.FP8: r"fp8", Precision.INT8: r"int8|w8a(8|16)|8bit", Precision.BF16: r"bf16",
+    Precision.FP16: r"fp16|f16", Precision.INT4: r"awq|gptq|int4|w4a16|4bit",
+    **{each: each.value for each in GGUF},
+}  # fmt: skip
 _PARTS = re.compile(r"[a-z]{2,}(?=\d)|[\d.]+(?=[a-z]{2})|.+")  # "phi4", "2.5vl"
 _SIZE = re.compile(r"\d+(\.\d+)?[bm]")
 _SIZED = re.compile(r"(\d+x)?\d+(\.\d+)?[bm]|a\d+(\.\d+)?b")  # "8x7b", "30b-a3b"
@@ -212,8 +219,18 @@ def nearest(name: str, cutoff: float = 0.75) -> list[str]:
     return list(dict.fromkeys(close))[:3]
 
 
-def stored(model: LanguageModel) -> Precision | None:
-    """The format in which its publisher gives the weights, where that is not 16 bits."""
+def named_format(name: str) -> Precision | None:
+    """The format of weights that a name says (`Qwen2.5-7B-Instruct-AWQ`, `llama-3.1-8b.Q4_K_M.gguf`)."""
+    text = name.casefold().split("/")[-1]
+    return next(
+        (p for p, words in _FORMATS.items() if re.search(rf"[-_.:]({words})(?![a-z0-9_])", text)), None
+    )
+
+
+def stored(model: LanguageModel, name: str = "") -> Precision | None:
+    """The format that a name of the model says, else that of its publisher where that is not 16 bits."""
+    if named := named_format(name):
+        return named
     kind = published().get(model.name, {}).get("stored")
     return Precision(kind) if kind else None
 

@@ -501,6 +501,8 @@ def _of_model(
     learns = ALL_LEARN if task == "full" else f"adapters, by {task}"
     notes += [learns] if task != "infer" else []
     formats: tuple[Precision, ...] = ()
+    if task == "infer" and precision is None and (precision := llms.named_format(name)):
+        notes.append(f"weights in {precision}, as the model's name says")
     if task == "infer" and precision is None:
         # As engines serve: as published, in 8 bits where the card computes in them, in 4.
         published_in_4 = model.name.startswith("gpt-oss")

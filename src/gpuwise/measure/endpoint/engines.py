@@ -18,7 +18,7 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -43,8 +43,22 @@ START_S, END_S = 1800.0, 15.0
 LAST_LINES = 5
 ARCHITECTURES: Mapping[str, str] = FACTS["architectures"]
 # Run by the engine's own Python: weights as its library draws them, on a GPU where they fit, else in minutes.
+# What the library's extra of its server asks for is looked for before, by the library's own list.
 _DRAW = """
-import sys, torch, transformers
+import re, sys
+from importlib.metadata import PackageNotFoundError, requires, version
+
+def installed(name):
+    try:
+        return bool(version(name))
+    except PackageNotFoundError:
+        return False
+
+asked = [line for line in requires("transformers") or () if re.search(r"extra *== *(.)serving\\1", line)]
+lacks = [name for name in (re.match(r"[-\\w.]+", line)[0] for line in asked) if not installed(name)]
+if lacks:
+    sys.exit("lacks: " + ", ".join(sorted(lacks)))
+import torch, transformers
 config = transformers.AutoConfig.from_pretrained(sys.argv[1])
 
 def drawn(device):
@@ -81,10 +95,13 @@ def started(launch: Launch) -> Iterator[tuple[str, str]]:
     Raises MachineError where the engine is not installed, ends by itself or does not answer in time,
     InputError for a model or format that it cannot run.
     """
-    program = shutil.which(COMMANDS[launch.engine])
+    # Also beside this Python, whose environment may be used without being activated.
+    places = os.pathsep.join((os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)))
+    program = shutil.which(COMMANDS[launch.engine], path=places)
     if program is None and not (launch.engine == "sglang" and find_spec("sglang")):
         problem = f"{launch.engine} is not installed: the program {COMMANDS[launch.engine]} was not found"
-        raise MachineError(problem, hint="install it here, or give --endpoint URL of a running one")
+        hint = f"{FACTS['installed'][launch.engine]}, or give --endpoint URL of a running one"
+        raise MachineError(problem, hint=hint)
     with tempfile.TemporaryDirectory(prefix="gpuwise-") as folder, socket.socket() as held:
         place = Path(folder)
         source = _prepared(launch, place, program or sys.executable)
@@ -112,7 +129,7 @@ def started(launch: Launch) -> Iterator[tuple[str, str]]:
 def command(launch: Launch, program: str, source: str, port: int) -> list[str]:
     """The command line of the engine on a folder or file, listening on this machine alone."""
     known = {
-        **asdict(launch), "program": program, "python": Path(program).with_name("python"), "source": source,
+        **asdict(launch), "program": program, "python": _python(program), "source": source,
         "port": port, "dtype": _dtype(launch), "cache": launch.context * launch.concurrency,
     }  # fmt: skip
     words = [word.format(**known) for word in FACTS["commands"][launch.engine].split()]
@@ -145,11 +162,30 @@ def _prepared(launch: Launch, place: Path, program: str) -> str:
         raise InputError(f"{launch.engine} is not started here on weights in {launch.precision}", hint=hint)
     write_folder(launch.model, place)
     if launch.engine == "transformers":
-        draw = [str(Path(program).with_name("python")), "-c", _DRAW, str(place), _dtype(launch)]
+        python = _python(program)
+        draw = [python, "-c", _DRAW, str(place), _dtype(launch)]
         drawn = subprocess.run(draw, capture_output=True, text=True, check=False)
+        if drawn.returncode and drawn.stderr.startswith("lacks: "):
+            missing = drawn.stderr.removeprefix("lacks: ").strip()
+            problem = f"transformers is installed without what its server needs: {missing}"
+            raise MachineError(problem, hint=f"{python} -m {FACTS['installed']['transformers']}")
         if drawn.returncode:
             raise MachineError(f"transformers cannot build {launch.model}: {_last(drawn.stderr)}")
     return str(place)
+
+
+def _python(program: str) -> str:
+    """The Python that runs a program: by its first line, or the one beside it, where a shell starts it."""
+    first = b""
+    with suppress(OSError), Path(program).open("rb") as script:
+        first = script.readline(4096)
+    word = Path(first.removeprefix(b"#!").decode(errors="replace").strip())
+    if first.startswith(b"#!") and word.name.startswith("python") and word.is_file():
+        return str(word)
+    # Of a link from another folder, as pipx makes them, the program's own folder.
+    folders = dict.fromkeys((Path(program).parent, Path(program).resolve().parent))
+    beside = (folder / name for folder in folders for name in ("python", "python3"))
+    return next((str(each) for each in beside if each.is_file()), sys.executable)
 
 
 def write_folder(model: str, place: Path) -> None:

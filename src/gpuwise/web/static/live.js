@@ -53,7 +53,7 @@ function show(form, page, address) {
 
 // Modes and precisions follow the workload.
 function refill(form, page) {
-  for (const name of ["mode", "precision", "work", "latency", "sort"]) {
+  for (const name of ["workload", "mode", "precision", "work", "latency", "sort"]) {
     const now = form.elements[name], next = page.querySelector(`form [name=${name}]`);
     if (!now || !next || now === document.activeElement) continue;
     // Options that leave their list one by one make it choose another one of the rest each time.

@@ -60,6 +60,8 @@ def choose(facts: Facts, asked: Asked) -> View:
         document=lambda: encode_choice(found) if found else None,
         content={
             **(_ranking(found) if found else {}), "found": found, "asked": asked, "base": base,
+            # Beside a question the form shows no workload of its own.
+            "shown": {**base, "workload": "", **_beside(asked, base)} if base["asks"] else base,
             "workloads": known(), "presets": presets(), "gpus": GPUS, "ways": WAYS,
             "fields": [field for field in FIELDS if field.name not in OWN_WAY],
         },
@@ -109,6 +111,13 @@ def _base(asked: Asked) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _beside(asked: Asked, base: Mapping[str, Any]) -> dict[str, str]:
+    """What the form says beside a question: what it shows untouched says nothing."""
+    shown = _base(Asked([("workload", base["workload"])]))
+    names = ("mode", "precision", "work", "latency", "gpus", "form")
+    return {name: "" if asked.text(name) == shown[name] else asked.text(name) for name in names}
+
+
 def _need(asked: Asked, base: Mapping[str, Any]) -> Need:
     """The form as a need. Raises InputError for an amount or a limit that cannot be read."""
     budget, deadline, memory, power = map(asked.number, LIMITS)
@@ -117,10 +126,7 @@ def _need(asked: Asked, base: Mapping[str, Any]) -> Need:
         raise InputError("files and other libraries' names are not read here", hint="gpuwise choose")
     given: dict[str, Any] = {name: value for name, value in base.items() if isinstance(value, str)}
     if words:
-        # It says what is done, unless the form says so, too; what the form shows untouched says nothing.
-        shown = _base(Asked([("workload", base["workload"])]))
-        names = ("mode", "precision", "work", "latency", "gpus", "form")
-        given |= {name: "" if asked.text(name) == shown[name] else asked.text(name) for name in names}
+        given |= _beside(asked, base)
         given["acquire"] = asked.text("acquire").replace("both", "")
     for field in FIELDS:
         if field.name not in OWN_WAY:
@@ -161,6 +167,8 @@ def _ranking(found: Recommendation) -> dict[str, Any]:
                 [o.basis if o.basis in ("measured", "published") else "predicted" for o in shown],
             ),
         ),
+        # Options of the command line mean nothing on a page.
+        "notes": [re.sub(r" \(--[\w-]+\)", "", note) for note in found.need.notes],
         "question": question(found.need),
         "figure": report.figure(found),
         "out": Table(columns=("GPU", "limit", "why"), rows=tuple(barred)),
