@@ -334,6 +334,7 @@ def test_a_busy_gpu_is_refused(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -
         (("choose", "resnet50", "--nonsense"), 2, "'--nonsense'."),
         (("fit", "llama", "3.1", "8b", "--gpu", "l4"), 2, "next: gpuwise fit 'llama 3.1 8b' --gpu l4"),
         (("fit", "llama", "3.1 8b"), 2, "unexpected extra argument (3.1 8b)"),
+        (("predict", "vgg16", "--gpu", "rtx", "4090", "laptop"), 2, "vgg16 --gpu 'rtx 4090 laptop'\n"),
         (("predict", "resnet50", "h100", "l4"), 2, "next: gpuwise predict resnet50 --gpu h100,l4"),
         (("serve", "--public"), 2, "--host 0.0.0.0"),
         (("gpus", "--nonsense"), 2, "next: gpuwise gpus --help"),

@@ -100,6 +100,9 @@ def _meant(usage: click.UsageError, arguments: list[str]) -> str:
     # The extra words in one piece behind the argument; of one that was quoted click shows only its parts.
     for at in range(2, len(arguments)):
         if arguments[at : (end := at + len(words))] == words:
+            spelled = [arguments[at - 1], *words]  # `--gpu rtx 4090 laptop` is one name
+            if arguments[at - 2] == "--gpu" and catalog.is_name(" ".join(spelled)):
+                name, stated = words, []
             model = " ".join([arguments[at - 1], *name])
             return shlex.join(["gpuwise", *arguments[: at - 1], model, *arguments[end:], *stated])
     kept = [word for word in arguments if word not in words]
