@@ -75,6 +75,7 @@ def _meant(usage: click.UsageError, arguments: list[str]) -> str:
     extra = re.search(r"unexpected extra arguments? \((.*)\)", usage.message)
     if extra is None or usage.ctx is None:
         return ""
+    from gpuwise import workloads
     from gpuwise.facts import catalog
     from gpuwise.model.precision import WEIGHTS
 
@@ -93,6 +94,8 @@ def _meant(usage: click.UsageError, arguments: list[str]) -> str:
             formats.append(word.casefold())
         else:
             name.append(word)
+    if {*name} <= {spec.id for spec in workloads.specs()}:
+        name = []  # one at a time
     if gpus or formats:
         name = [word for word in name if word.casefold() not in _BESIDE]
     format_option = next((each for each in ("--weights", "--precision") if each in named), "")
