@@ -102,7 +102,7 @@ class GpuBench:
         step, number or label.
         """
         from gpuwise.jobs import steps
-        from gpuwise.show.results import measured_speed
+        from gpuwise.show.results import codes, measured_speed
         from gpuwise.stats.comparison import violations
 
         state = self._state
@@ -123,8 +123,8 @@ class GpuBench:
             line += f", {times}{comparison.verdict}"
         elif state.baseline is not None:
             line += ", not in the baseline"
-        if codes := ", ".join(dict.fromkeys(caution.code for caution in measured.cautions)):
-            line += f"  ! {codes}"
+        if doubts := codes(measured.cautions):
+            line += f"  ! {doubts}"
         state.lines.append(line)
         if (
             comparison is not None

@@ -40,6 +40,23 @@ def test_the_script_and_slurms_answer_as_a_document(gpuwise: Call, monkeypatch: 
     assert document["answer"] == "Submitted batch job 17"
 
 
+@pytest.mark.parametrize(
+    ("time", "written"), [("2h30", "02:30:00"), ("90s", "00:01:30"), ("2-00:00:00", "2-00:00:00"), ("90", "")]
+)
+def test_a_time_is_written_as_everywhere_else(gpuwise: Call, time: str, written: str) -> None:
+    code, out, _ = gpuwise("launch", "slurm", "--dry-run", "--time", time, "--", "resnet50")
+    assert (code, f"--time={written}\n" in out) == ((0, True) if written else (2, False))
+
+
+def test_what_bench_would_refuse_on_these_machines_is_refused(gpuwise: Call) -> None:
+    served = ("served:llama-3.1-8b", "--engine", "vllm")
+    for nodes, words, code in (
+        ("1", served, 0), ("2", served, 2), ("2", ("resnet50", "--switch", "a=b"), 2),
+        ("2", ("resnet50", "--slo", "TTFT<=1s"), 2),
+    ):  # fmt: skip
+        assert gpuwise("launch", "slurm", "--dry-run", "--nodes", nodes, "--", *words)[0] == code
+
+
 def test_slurm_without_sbatch(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     code, _, err = gpuwise("launch", "slurm", "--", "resnet50")

@@ -175,6 +175,15 @@ def test_a_host_whose_bundle_is_damaged_does_not_pass(gpuwise: Call, rack: Path)
     (rack / "node2.zip").write_bytes((rack / "node1.zip").read_bytes()[:-9])
     assert gpuwise("accept", str(rack / "node1.zip"))[0] == 0
     assert gpuwise("accept", str(rack))[0] == 5
+    (rack / "hosts").write_text("node1\nnode2\n")
+    code, out, _ = gpuwise("accept", "--hosts", "hosts", "--json")
+    assert code == 5
+    assert "damaged" in json.loads(out)["missing"][0]["why"]
+
+
+def test_what_a_rack_cannot_be_written_as_is_refused_before_it_is_asked(gpuwise: Call, rack: Path) -> None:
+    assert gpuwise("accept", "--hosts", "hosts", "-o", "rack.zip")[0] == 2
+    assert not (rack / "node1.asked").exists()
 
 
 def test_a_rack_of_which_one_host_is_missing_does_not_pass(gpuwise: Call, rack: Path) -> None:

@@ -334,6 +334,11 @@ def test_a_busy_gpu_is_refused(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -
         (("choose", "resnet50", "--nonsense"), 2, "'--nonsense'."),
         (("fit", "llama", "3.1", "8b", "--gpu", "l4"), 2, "next: gpuwise fit 'llama 3.1 8b' --gpu l4"),
         (("fit", "llama", "3.1 8b"), 2, "unexpected extra argument (3.1 8b)"),
+        (("predict", "vgg16", "--gpu", "rtx", "4090", "laptop"), 2, "vgg16 --gpu 'rtx 4090 laptop'\n"),
+        (("predict", "resnet50", "bert-large", "--gpu", "l4"), 2, "gpuwise predict resnet50 --gpu l4\n"),
+        (("predict", "copy", "--gpu", "h200-sxm"), 2, "gpuwise bench copy"),
+        (("predict", "all-reduce", "--gpu", "h200-sxm", "--gpus", "8"), 2, "gpuwise bench all-reduce"),
+        (("show", "results/h200/nope.json", "--for-whom"), 2, "there is no file results/h200/nope.json"),
         (("predict", "resnet50", "h100", "l4"), 2, "next: gpuwise predict resnet50 --gpu h100,l4"),
         (("serve", "--public"), 2, "--host 0.0.0.0"),
         (("gpus", "--nonsense"), 2, "next: gpuwise gpus --help"),
@@ -369,6 +374,12 @@ def test_devices_are_named_by_ranges_too(value: str, indices: tuple[int, ...]) -
 def test_no_range_of_devices(value: str) -> None:
     with pytest.raises(InputError):
         DeviceChoice(("cuda",), several=True).convert(value, None, None)
+
+
+def test_a_result_is_asked_for_its_gpu_whatever_its_path_spells(gpuwise: Call, tmp_path: Path) -> None:
+    path = tmp_path / "rtx-4090.json"
+    path.write_bytes((Path(__file__).parents[2] / "results/h200/quick.json").read_bytes())
+    assert json.loads(gpuwise("show", str(path), "--for-whom", "--json")[1])["gpu"] == "h200-sxm"
 
 
 def test_a_gpu_that_nobody_measured_is_judged_by_what_is_stated(gpuwise: Call) -> None:

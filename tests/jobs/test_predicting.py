@@ -47,6 +47,15 @@ def test_a_module_needs_example_inputs() -> None:
         predict(None, torch.empty(4, 8))
 
 
+def test_what_has_nothing_to_train_is_answered_for_inference() -> None:
+    model, batch = torch.nn.ReLU(), torch.empty(64, 256)
+    with pytest.raises(InputError, match="train"):
+        predict(model, batch, gpus="l4")
+    assert predict(model, batch, gpus="l4", mode="infer").records[0].seconds
+    with pytest.raises(InputError, match="module"):
+        predict(lambda x: x, batch, gpus="l4")
+
+
 def test_a_module_and_its_batch_are_a_request_in_short() -> None:
     model, batch = layers(256), torch.empty(64, 256)
     whole = PredictRequest(workload=model, inputs=(batch,), gpus=("l4",), mode="infer")

@@ -166,6 +166,11 @@ def test_work_that_does_not_fit_a_card_says_so() -> None:
     assert not re.search(r"[A-Za-z]\.[A-Z0-9]", told)
 
 
+def test_a_card_without_a_forecast_is_not_said_to_hold_more() -> None:
+    page = article(contest("rtx-a5000", "gaudi3", predictions=of_gpu("rtx-a5000", 9.0, ("llm-8b-lora",))))
+    assert not any("does not fit" in line for line in section(page, "answer").text)
+
+
 def test_what_fits_neither_is_not_said_to_fit_both() -> None:
     ids = ("l4", "rtx-4090")
     neither = tuple(r for one in ids for r in of_gpu(one, 100.0, ("llm-8b-lora",)))

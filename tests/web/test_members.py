@@ -334,10 +334,14 @@ class Stranger(BaseHTTPRequestHandler):
         ((429, {"Retry-After": "\xb2"}, b""), 2),
         ((500, {"Content-Length": "9"}, b"x"), 3),
         ((400, {}, b'{"error": {"a": 1}, "hint": [2]}'), 2),
+        ((401, {}, b'{"error": "open the address", "hint": ""}'), 2),
     ],
 )
 def test_a_push_to_no_server_of_gpuwise_says_so(
-    answer: tuple[int, dict[str, str], bytes], code: int, monkeypatch: pytest.MonkeyPatch
+    answer: tuple[int, dict[str, str], bytes],
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(Stranger, "answer", answer)
     with HTTPServer(("127.0.0.1", 0), Stranger) as server:
@@ -351,6 +355,7 @@ def test_a_push_to_no_server_of_gpuwise_says_so(
             server.shutdown()
             thread.join()
     assert ended.value.code == code
+    assert ("GPUWISE_TOKEN" in capsys.readouterr().err) == (answer[0] == 401)
 
 
 @pytest.fixture

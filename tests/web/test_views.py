@@ -277,6 +277,7 @@ def test_a_question_that_a_page_does_not_have_is_refused(path: str, client: Test
 def test_fit_refuses_what_it_does_not_know(client: TestClient) -> None:
     for wrong in ("model=hf:./config.json", "model=/etc/passwd", "for=sleep", "weights=int3", "context=0"):
         assert client.get(f"/fit?{wrong}").status_code == 400
+    assert client.get("/fit.csv?context=8k").text == client.get("/fit.csv?context=8192").text
 
 
 def test_a_workload_without_the_mode_asked_for_takes_its_own(client: TestClient) -> None:

@@ -64,15 +64,8 @@ def command(results: tuple[str, ...], **options: Any) -> None:
     """
     to: printer.Output = options["to"]
     output, quiet = to.file, options["quiet"]
-    if options["hosts"] is not None:
-        if results:
-            raise InputError("files are judged, not measured: leave out --hosts", hint=GUIDE)
-        missing = _measured_rack(options)
-        results = (str(options["folder"]),)
-        request = replace(_request((), options), files=(options["folder"],), missing=missing)
-    else:
-        request = _request(results, options)
-    if results:
+    request = _request(results, options)
+    if results or options["hosts"] is not None:
         printer.check_output(output, (*printer.SUFFIXES, *CERTIFICATES))
     if output is not None:
         store.check_writable(output)
@@ -80,6 +73,10 @@ def command(results: tuple[str, ...], **options: Any) -> None:
             from gpuwise.show.html import browser
 
             browser()  # before hours of measuring
+    if options["hosts"] is not None:
+        missing = _measured_rack(options)
+        results = (str(options["folder"]),)
+        request = replace(request, files=(options["folder"],), missing=missing)
     answer = accept(request, _Cards(quiet=quiet or to.as_json).listen)
     if answer.exit_status == INTERRUPTED:  # a verdict on half of the cards would be read as one on all
         sys.exit(INTERRUPTED)

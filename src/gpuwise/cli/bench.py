@@ -99,23 +99,9 @@ def command(context: click.Context, /, **options: Any) -> None:
     """
     to: printer.Output = options["to"]
     quiet = options["quiet"] or to.as_json
-    served = [name for name in options["workloads"] if name.startswith("served:")]
-    # An empty address is of a variable that was not set: it does not ask for this machine.
-    if options["endpoint"] is not None or options["engine"] or served:
-        if (options["endpoint"] is not None) == bool(options["engine"]):
-            hint = "--engine vllm starts one on served:NAME; --endpoint URL measures one that runs"
-            raise InputError("a server is either started or given by its address", hint=hint)
-        if options["engine"] and (len(served) != 1 or len(options["workloads"]) > 1 or options["model"]):
-            problem = "an engine is started on one model"
-            raise InputError(problem, hint="gpuwise bench served:llama-3.1-8b --engine")
-        known = OF_SERVERS | ALSO_OF_SERVERS | ({"WORKLOAD", "--gpus"} if options["engine"] else set())
-        for word in (*(["WORKLOAD"] if options["workloads"] else []), *typed(context)):
-            if word not in known:
-                raise InputError(f"{word} means nothing for a server", hint=f"leave out {word}")
+    if of_server(context):
         _measure_endpoint(options, quiet=quiet)
         return
-    if flag := next((flag for flag in typed(context) if flag in OF_SERVERS), None):
-        raise InputError(f"{flag} is for a running server", hint="add --endpoint URL")
     printer.check_output(to.file)
     kind, index = one_device(options["device"])
     request = BenchRequest(
@@ -151,6 +137,28 @@ def command(context: click.Context, /, **options: Any) -> None:
             hint = "gpuwise bench --batch auto finds a batch that fits"
         failed = f"{len(done.failed)} of {len(done.result.measurements)} measurements failed: {names}"
         raise RunError(failed, hint=hint)
+
+
+def of_server(context: click.Context) -> bool:
+    """Whether a server is measured, and not this machine. Raises InputError for options of the other."""
+    options = context.params
+    served = [name for name in options["workloads"] if name.startswith("served:")]
+    # An empty address is of a variable that was not set: it does not ask for this machine.
+    if options["endpoint"] is not None or options["engine"] or served:
+        if (options["endpoint"] is not None) == bool(options["engine"]):
+            hint = "--engine vllm starts one on served:NAME; --endpoint URL measures one that runs"
+            raise InputError("a server is either started or given by its address", hint=hint)
+        if options["engine"] and (len(served) != 1 or len(options["workloads"]) > 1 or options["model"]):
+            problem = "an engine is started on one model"
+            raise InputError(problem, hint="gpuwise bench served:llama-3.1-8b --engine")
+        known = OF_SERVERS | ALSO_OF_SERVERS | ({"WORKLOAD", "--gpus"} if options["engine"] else set())
+        for word in (*(["WORKLOAD"] if options["workloads"] else []), *typed(context)):
+            if word not in known:
+                raise InputError(f"{word} means nothing for a server", hint=f"leave out {word}")
+        return True
+    if flag := next((flag for flag in typed(context) if flag in OF_SERVERS), None):
+        raise InputError(f"{flag} is for a running server", hint="add --endpoint URL")
+    return False
 
 
 def _show(answer: Answer[Bench], options: Mapping[str, Any], beside: Sequence[Table | None]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from gpuwise.cli.options import json_option, options, output_options
 from gpuwise.errors import INTERRUPTED, InputError
 from gpuwise.measure import cluster
 from gpuwise.measure.cluster import ClusterJob, arguments_of, check, merged
+from gpuwise.model.question import parse
 from gpuwise.show import results as show
 from gpuwise.show.scaling import scaling
 
@@ -80,11 +82,17 @@ def kubernetes(image: str, claim: str | None, push: str | None, **options: Any) 
 def _job(options: dict[str, Any]) -> ClusterJob:
     """The job of the options. Raises InputError, and click's errors for what `gpuwise bench` would refuse
     at once: better here than when the job's turn comes."""
-    job = ClusterJob(arguments=arguments_of(options.pop("bench")), **options)
+    time = cluster.clock(options.pop("time"))
+    job = ClusterJob(arguments=arguments_of(options.pop("bench")), time=time, **options)
     check(job)
     # Parsed and not run: a typo is an error now, not when the job's turn has come.
-    typed = bench.command.make_context("gpuwise bench", list(job.arguments)).params
-    for name in (name for request in bench.asked(typed) for name in request.workloads):
+    words = shlex.split(job.command(host="host", rank="0", output="result.json"))
+    context = bench.command.make_context("gpuwise bench", words[2:])
+    if bench.of_server(context):
+        return job
+    if switches := context.params["switch"]:
+        parse(switches)
+    for name in (name for request in bench.asked(context.params) for name in request.workloads):
         if ":" not in name and not name.endswith(".py"):  # files and libraries are where the job runs
             workloads.find(name)
     return job

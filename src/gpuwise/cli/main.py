@@ -75,6 +75,7 @@ def _meant(usage: click.UsageError, arguments: list[str]) -> str:
     extra = re.search(r"unexpected extra arguments? \((.*)\)", usage.message)
     if extra is None or usage.ctx is None:
         return ""
+    from gpuwise import workloads
     from gpuwise.facts import catalog
     from gpuwise.model.precision import WEIGHTS
 
@@ -93,6 +94,8 @@ def _meant(usage: click.UsageError, arguments: list[str]) -> str:
             formats.append(word.casefold())
         else:
             name.append(word)
+    if {*name} <= {spec.id for spec in workloads.specs()}:
+        name = []  # one at a time
     if gpus or formats:
         name = [word for word in name if word.casefold() not in _BESIDE]
     format_option = next((each for each in ("--weights", "--precision") if each in named), "")
@@ -100,6 +103,9 @@ def _meant(usage: click.UsageError, arguments: list[str]) -> str:
     # The extra words in one piece behind the argument; of one that was quoted click shows only its parts.
     for at in range(2, len(arguments)):
         if arguments[at : (end := at + len(words))] == words:
+            spelled = [arguments[at - 1], *words]  # `--gpu rtx 4090 laptop` is one name
+            if arguments[at - 2] == "--gpu" and catalog.is_name(" ".join(spelled)):
+                name, stated = words, []
             model = " ".join([arguments[at - 1], *name])
             return shlex.join(["gpuwise", *arguments[: at - 1], model, *arguments[end:], *stated])
     kept = [word for word in arguments if word not in words]

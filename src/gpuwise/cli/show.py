@@ -38,14 +38,15 @@ PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "int8", "int4", "mxfp4", "n
 def command(words: tuple[str, ...], full: bool, for_whom: bool, chart: bool, to: printer.Output) -> None:
     """Show WHAT: a result file, `last`, the beginning of a result's id, a report, or a GPU's name."""
     what = " ".join(words)  # a GPU's name needs no quotes
+    results, is_page = store.named(what), to.file is not None and to.file.suffix not in printer.SUFFIXES
     # Pages and uses need forecasts, so the predictor: only when they are asked for.
     if for_whom:
         from gpuwise.jobs import reporting
 
-        uses = reporting.uses(Facts(tell=printer.talk), printer.gpu(what))
-        to.answer(uses, fit=True)
+        # Of a result it is asked for its GPU, whatever its path spells.
+        spec = printer.gpu(what if results is None else (own := results[0].environment).gpu_id or own.device)
+        to.answer(reporting.uses(Facts(tell=printer.talk), spec), fit=True)
         return
-    results, is_page = store.named(what), to.file is not None and to.file.suffix not in printer.SUFFIXES
     if results is None:
         if several := catalog.named_apart(what):
             raise InputError("show takes one GPU", hint=shlex.join(["gpuwise", "compare", *several]))

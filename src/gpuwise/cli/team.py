@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # Of a push, which waits for its turn.
 PATIENCE_S = 60
+NEEDS_TOKEN = "export GPUWISE_TOKEN=..., of gpuwise token add"
 
 
 class _Speed(TypedDict):
@@ -235,7 +236,7 @@ def push(
     if not address:
         raise InputError("a push needs a server", hint="--to http://lab:8080, or export GPUWISE_SERVER=...")
     if not token:
-        raise InputError("a push needs a token", hint="export GPUWISE_TOKEN=..., of gpuwise token add")
+        raise InputError("a push needs a token", hint=NEEDS_TOKEN)
     answers = []
     for name in what or ("last",):
         path = store.find(name)
@@ -294,5 +295,7 @@ def _send(
         if sent.status in (200, 201):
             msgspec.convert(answer, _Answer)
             return answer
+    if sent.status == 401:
+        hint = NEEDS_TOKEN  # What the server says is of its pages
     kind: type[GpuwiseError] = MachineError if sent.status >= 500 or sent.status < 400 else InputError
     raise kind(f"the server refuses ({sent.status}): {said}", hint=hint)

@@ -53,7 +53,8 @@ def compare(request: CompareRequest | Sequence[Result]) -> Answer[Compared]:
     compared = tuple((other, pair(baseline, other, stored_spread((baseline, other)))) for other in others)
     every = [comparison for _, comparisons in compared for comparison in comparisons]
     if not every:
-        raise NoDataError("the results have no measurement in common", hint="see what each of them holds")
+        problem, hint = "the results have no measurement in common", "see what each of them holds"
+        raise NoDataError(problem, hint=hint, code="holds", name=names[0])
     failed = violations(every, request.fail_if) if request.fail_if is not None else ()
     # A row that silently drops out would look like one that is fine.
     issues = [Issue.invalid("gate", comparison.cell) for comparison in failed]

@@ -128,9 +128,9 @@ def _module(request: PredictRequest, module: Any, gpus: Sequence[str], count: in
     from gpuwise.predictor.forecast import forecast_trace
     from gpuwise.predictor.trace import trace_module  # torch, which the module has loaded anyway
 
-    if not callable(module):
-        problem = f"a {type(module).__name__} is not a workload"
-        raise InputError(problem, hint="give the name of one, or a torch module")
+    if not callable(parameters := getattr(module, "parameters", None)):
+        problem = f"{type(module).__name__} is neither the name of a workload nor a torch module"
+        raise InputError(problem, hint="give one of them")
     if request.inputs is None:
         raise InputError("a module is predicted with example inputs", hint="give inputs=(tensor, ...)")
     if any(batch is not None for batch in request.batch):
@@ -141,6 +141,8 @@ def _module(request: PredictRequest, module: Any, gpus: Sequence[str], count: in
     mode = request.mode or "train"
     if mode not in ("train", "infer"):
         raise InputError(f"a module has no mode {mode}", hint="train or infer")
+    if mode == "train" and not any(True for _ in parameters()):
+        raise InputError("the module has no parameters to train", hint="mode='infer'")
     config = RunConfig(
         workload=f"{MODULE}{type(module).__name__}",
         mode=mode,
@@ -176,6 +178,9 @@ def _traced(
         return _served(request, SERVED + workload.casefold(), gpus, count, batch)  # by its public name
     spec = work.spec
     mode = request.mode or spec.modes[0]
+    if spec.modes == ("limit",):  # kernels of networks say nothing of a copy or a link at its best
+        problem = f"{spec.id} is a limit of the hardware, which is stated or measured and not predicted"
+        raise InputError(problem, hint=f"gpuwise show GPU, or gpuwise bench {spec.id}")
     common = () if mode == "compute" else USUAL  # Scientific work is computed in its own precision
     usual = next((p for p in common if p in spec.precisions), spec.precisions[0])
     config = RunConfig(

@@ -112,7 +112,8 @@ def _statistics(m: Measurement) -> Iterator[Issue]:
     if stalled is not None and stalled.share > STALLED and m.config.mode != "limit":
         found = Issue.warning if stalled.share > STALLED_WARNING else Issue.info
         between = f"{significant(m.throughput.value / (1 - stalled.share), 4)} {m.item}/s"
-        held = f"{stalled.steps} steps of up to {seconds(stalled.longest_s)} stalled"
+        many = "s" * (stalled.steps > 1)
+        held = f"{stalled.steps} step{many} of up to {seconds(stalled.longest_s)} stalled"
         detail = f"{held} and took {percent(stalled.share)} of the time; between them {between}"
         fix = "look for what stops the device: other programs, swapping, heat, a full disk"
         yield found("stalls", detail, fix)

@@ -29,6 +29,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from math import ceil
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,7 +37,7 @@ from gpuwise import store
 from gpuwise.errors import InputError, MachineError, RunError
 from gpuwise.measure.telemetry.sensor import combined
 from gpuwise.model.result import Issue, Result
-from gpuwise.model.units import visible
+from gpuwise.model.units import parse_seconds, visible
 
 # Bytes of a list of hosts.
 LARGEST_LIST = 2**20
@@ -70,14 +71,20 @@ class ClusterJob:
 
 
 def check(job: ClusterJob) -> None:
-    """Raise InputError where the arguments say what the job itself decides, or the time is malformed."""
+    """Raise InputError where the arguments say what the job itself decides."""
     taken = [word for word in job.arguments if word.split("=")[0] in JOB_OPTIONS]
     if taken:
         raise InputError(f"{', '.join(taken)}: the job sets this itself", hint="leave it out after the --")
-    if not re.fullmatch(r"(\d+-)?\d{1,3}:\d\d:\d\d", job.time):
-        raise InputError(f"a time is HH:MM:SS, not {job.time!r}", hint="such as 01:00:00")
     if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,51}[a-z0-9])?", job.name):
         raise InputError(f"{job.name!r} is not a job name", hint="small letters, digits and -")
+
+
+def clock(time: str) -> str:
+    """A time as Slurm takes it, which may also be written as everywhere else, `2h30`."""
+    if re.fullmatch(r"(\d+-)?\d{1,3}:\d\d:\d\d", time):
+        return time
+    whole = ceil(parse_seconds(time))
+    return f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"
 
 
 def seconds(time: str) -> int:
@@ -292,6 +299,8 @@ class Rack:
 
         def keep(host: Remote, answer: bytes) -> bool:
             is_bundle = zipfile.is_zipfile(io.BytesIO(answer))
+            if answer.startswith(b"PK") and not is_bundle:
+                raise InputError("the bundle is damaged")
             if is_bundle:
                 store.write(answer, self.folder / f"{host.name}.zip")
             return is_bundle

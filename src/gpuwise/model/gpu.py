@@ -102,6 +102,10 @@ class GpuSpec(Shown):
     more: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
     """What further sources state of a field, behind the value that stands; of a peak by `Peak.field`."""
 
+    def __repr__(self) -> str:
+        # Some 60 values with their sources would fill a terminal.
+        return f"<GpuSpec {self.id}: {self.name}, values: {len(self.facts) + len(self.peaks)}>"
+
     @property
     def names(self) -> tuple[str, ...]:
         """Every complete name under which people may ask for it."""

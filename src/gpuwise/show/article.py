@@ -315,15 +315,17 @@ def _answer(given: Contest, found: Mapping[str, Criterion]) -> Section:
         for kind in KINDS
         if (cannot := [one for one in given.ids if given.too_large(kind, one)])
     ]
+    silent = [one for one in given.ids if not any(given.forecast(kind, one) for kind in KINDS)]
     text = said(
         "article", "answer",
         the=given.names, because=given.because, rent=lambda one: usd(given.rent(one) or 0.0),
         speed=speed, cost=cost, hourly=given.rent,
         doing="training" if name == "training" else "serving language models",
-        some=[(kind, cannot) for kind, cannot in apart if len(cannot) < len(given.ids)],
+        # A card without any forecast may hold no more than the others.
+        some=[(kind, cannot) for kind, cannot in apart if not {*given.ids} - {*silent} <= {*cannot}],
         none_fits=[kind for kind, cannot in apart if len(cannot) == len(given.ids)],
         best=best, also=also, unsure=given.unsure,
-        silent=[one for one in given.ids if not any(given.forecast(kind, one) for kind in KINDS)],
+        silent=silent,
         count=COUNTED[len(given.ids)], factor=significant(exp(max(map(given.half, given.ids))), 2),
         cases=[
             (one, won) for one in given.ids

@@ -26,7 +26,7 @@ def backup(team: Team, path: Path) -> int:
     """Copy a database, as it is at one moment, into a new file of SQLite; returns its number of results.
     Raises InputError where the file is there already or cannot be written."""
     if path.exists():
-        raise InputError(f"{path} is there already", hint="give a new file", code="output")
+        raise InputError(f"{path} is there already", hint="give the name of a new file")
     with store.placed(path) as temporary:
         temporary.touch(mode=0o600)  # it holds everybody's results
         copy = Team(f"sqlite:///{temporary}")
@@ -90,7 +90,7 @@ def parquet(team: Team, folder: Path) -> tuple[str, ...]:
     names. Raises InputError where the folder is not empty, MachineError without pyarrow."""
     arrow, files = parquet_library()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder} is not an empty folder", hint="give a new one", code="output")
+        raise InputError(f"{folder} is not an empty folder", hint="give the name of a new one")
     folder.mkdir(parents=True, exist_ok=True)
     kinds = {sql.Integer: arrow.int64(), sql.Float: arrow.float64()}
     writers: dict[str, Any] = {}

@@ -171,14 +171,16 @@ class Team:
                 to.execute(USERS.insert().values(made))
                 _note(to, by or name, "token made", f"{name}, role {role}")
         except IntegrityError as error:
-            raise InputError(f"{name} has a token already", hint="revoke it first") from error
+            problem = f"{name} has a token already"
+            raise InputError(problem, hint="revoke it first", code="revoke", name=name) from error
         return token
 
     def revoke(self, name: str, *, by: str = "") -> None:
         """Take a token back. Raises NoDataError for an unknown name."""
         with self.writing() as to:
             if not to.execute(USERS.delete().where(USERS.c.name == name)).rowcount:
-                raise NoDataError(f"no token has the name {name!r}", hint="see the list of tokens")
+                problem = f"no token has the name {name!r}"
+                raise NoDataError(problem, hint="see the list of tokens", code="tokens")
             _note(to, by or name, "token revoked", name)
 
     def users(self) -> tuple[User, ...]:

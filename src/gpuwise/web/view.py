@@ -15,7 +15,7 @@ from markupsafe import Markup
 from gpuwise.errors import GpuwiseError, InputError
 from gpuwise.facts.catalog import matching
 from gpuwise.model.result import Interval
-from gpuwise.model.units import some
+from gpuwise.model.units import parse_size, some
 from gpuwise.show.gpus import products
 from gpuwise.show.html import bar
 from gpuwise.show.table import Table
@@ -75,14 +75,14 @@ class Asked:
         return value
 
     def whole(self, name: str, *, most: int) -> int | None:
-        """A whole number from 1 to `most`, None where it is missing. Raises InputError for anything else."""
-        value = self.number(name)
-        if value is None:
+        """A whole number from 1 to `most`, `8k` as on the command line; None where it is missing. Raises
+        InputError for anything else."""
+        text = self.text(name).replace(",", "")
+        if not text:
             return None
-        if value != int(value) or not 1 <= value <= most:
-            problem = f"{name} is a whole number from 1 to {most}, not {self.text(name)!r}"
-            raise InputError(problem, hint="write it like 4")
-        return int(value)
+        if (value := parse_size(text, name)) > most:
+            raise InputError(f"{name} is at most {most:,}, not {text}", hint="write a smaller one")
+        return value
 
     def one_of(
         self, name: str, known: Sequence[str], default: str | None = None, *, others: Collection[str] = ()

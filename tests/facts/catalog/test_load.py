@@ -47,6 +47,18 @@ def test_values_have_the_type_of_their_field() -> None:
     assert spec.text("launch") == "2020-11-16"
 
 
+@pytest.mark.parametrize(
+    "row",
+    [("multiprocessors", "4", "techpowerup"), ("sm_count", "4 * 2", "techpowerup"), ("sm_count", "4", "me")],
+)
+def test_a_line_that_nobody_can_read_is_named(row: tuple[str, str, str]) -> None:
+    spec = load._spec(
+        dict.fromkeys(load._names()[0], "") | {"gpu_id": "own"}, {row[0]: [["own", *row, "", ""]]}, {}
+    )
+    with pytest.raises(InputError, match=row[0]):
+        spec.number(row[0])
+
+
 def test_unknown_fields_are_none() -> None:
     assert catalog.get("mi100").text("compute_capability") is None
     assert catalog.get("v100-pcie-16gb").peak("bf16") is None

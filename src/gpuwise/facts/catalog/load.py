@@ -253,15 +253,19 @@ def _parts(text: str) -> tuple[str, ...]:
 
 
 def _fact(row: Row) -> Fact:
-    _, field, value, source, locator, note = row
-    kind = "number" if field.startswith("peak:") else fields()[field].kind
+    gpu_id, field, value, source, locator, note = row
     decoded: Value = value
-    if kind == "flag":
-        decoded = value == "true"
-    elif kind == "number":
-        number = float(value)
-        decoded = int(number) if number.is_integer() else number
-    return Fact(field=field, value=decoded, source=sources()[source], locator=locator, note=note)
+    try:
+        kind = "number" if field.startswith("peak:") else fields()[field].kind
+        if kind == "flag":
+            decoded = value == "true"
+        elif kind == "number":
+            number = float(value)
+            decoded = int(number) if number.is_integer() else number
+        return Fact(field=field, value=decoded, source=sources()[source], locator=locator, note=note)
+    except (KeyError, ValueError) as error:  # a KeyError would mean a field without a value to the mapping
+        problem = f"{gpu_id} in specs/*.csv: {field},{value},{source} cannot be read: {error}"
+        raise InputError(problem, hint="fields.csv has the fields, sources.csv the sources") from error
 
 
 def _peak(row: Row) -> Peak:
