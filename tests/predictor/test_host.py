@@ -19,6 +19,7 @@ from gpuwise.predictor.step import host_waits as waits
 RATES = dict(usual(card("h200-sxm"))) | {
     "host": 1.0,
     "host.launch": 1e-5,
+    "host.generated": 1e-5,
     "host.entered": 0.0,
 }
 
@@ -64,6 +65,24 @@ def test_generated_code_asks_of_each_module_whether_its_assumptions_hold() -> No
         waits(replace(trace, calls=(("modules", modules),)), np.array([1e-4]), RATES) for modules in (0, 300)
     )
     assert many - few == pytest.approx(300 * RATES["host.call"], rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("phase", "kind", "compiled", "launches"),
+    [
+        ("forward", "convolution", False, 1),
+        ("backward", "convolution", False, 3),
+        ("backward", "convolution", True, 1),
+        ("backward", "matmul", False, 1),
+    ],
+)
+def test_gradients_of_convolutions_take_eager_code_three_launches(
+    phase: Phase, kind: KernelClass, compiled: bool, launches: int
+) -> None:
+    plain = replace(step({phase: 100}, compiled=compiled), mode="infer")
+    kernel = replace(plain.kernels[0], kind=kind)
+    found = waits(replace(plain, kernels=(kernel,)), np.array([0.0]), RATES)
+    assert found == pytest.approx(launches * 100 * 1e-5)
 
 
 def test_autograd_dispatches_once_more_and_twice_backward() -> None:

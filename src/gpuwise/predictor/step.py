@@ -25,7 +25,7 @@ from typing import Literal
 
 import numpy as np
 
-from gpuwise.model.result import Interval, grouped
+from gpuwise.model.result import Interval
 from gpuwise.predictor import rates
 from gpuwise.predictor.card import Card
 from gpuwise.predictor.kernels import (
@@ -312,17 +312,24 @@ def host_work(trace: Trace) -> Mapping[str, float]:
     found = {"gradient": learnt, "entered": float(training)}
     if trace.compiled and not training and trace.item == "token":  # decoding is replayed from a graph
         return found
-    # What goes through all places of a recurrent network is launched once, with its products of rows; else
-    # there is a product and a kernel of gates for each place.
-    passes = (k for k in trace.kernels if k.phase != "optimiser" and not k.name.endswith(HELD))
-    found["launch"] = sum(k.count * (2.0 if k.name.endswith(STEP) else 1.0) for k in passes)
+    # What goes through all places of a recurrent network is launched once, with its products of rows.
+    passes = [k for k in trace.kernels if k.phase != "optimiser" and not k.name.endswith(HELD)]
     if trace.compiled:
         found["entered"] += 1.0 + training
-        found |= {"call": calls["modules"], "handed": learnt}
-    else:
-        found["call"] = calls["forward"] * (1.0 + training) + 2.0 * calls["backward"]
-        found["function"] = calls["functions"]
-    return found
+        launches = float(sum(kernel.count for kernel in passes))
+        return found | {"generated": launches, "call": calls["modules"], "handed": learnt}
+    found["launch"] = float(sum(k.count * _launches(k) for k in passes))
+    found["call"] = calls["forward"] * (1.0 + training) + 2.0 * calls["backward"]
+    return found | {"function": calls["functions"]}
+
+
+def _launches(kernel: Kernel) -> int:
+    """Launches that take the host as long as this one of eager code. For each place of a recurrent network
+    there is a product and a kernel of gates; of gradients of convolutions cuDNN chooses among its kernels,
+    makes room for one and launches it."""
+    if kernel.kind == "convolution" and kernel.phase == "backward":
+        return 3
+    return 2 if kernel.name.endswith(STEP) else 1
 
 
 Evidence = Literal["spec-only", "calibrated", "transferred"]
