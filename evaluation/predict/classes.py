@@ -353,12 +353,10 @@ def _shipped_rows() -> Mapping[str, Mapping[str, str]]:
     return {row["class"]: row for row in catalog.rows(classes.DATA)}
 
 
-# Microseconds of the host before any step was looked at: a dispatch of 2 to 3, autograd's of twice as much,
-# and a library's choice of a kernel of 5 to 15.
+# Microseconds of the host before any step was looked at: a dispatch of 2 to 3, a launch of 5 to 15.
 USUAL_HOST: Mapping[str, float] = {
-    "call": 2.5, "noted": 2.0, "function": 0.5, "call.backward": 7.5, "launch": 5.0, "library": 12.0,
-    "convolution.backward": 15.0, "gradient": 40.0, "step": 130.0, "generated.launch": 7.0,
-    "generated.module": 5.0, "handed": 60.0, "entered": 500.0,
+    "call": 2.5, "function": 0.5, "launch": 10.0, "gradient": 40.0, "generated": 10.0, "handed": 60.0,
+    "entered": 500.0,
 }  # fmt: skip
 HOST_SIGMA, HOST_PRIOR, POWER, POWER_PRIOR = 0.2, 1.2, 0.8, 0.3
 """Error of a step beyond which it counts less; how far seconds and power may depart from the usual ones."""

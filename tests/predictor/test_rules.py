@@ -220,8 +220,8 @@ def test_narrow_recurrent_layers_are_held_by_one_kernel_but_in_bf16(
         assert sum(k.count for k in places) == (20 if one is not None else 0)
         assert all(k.name.endswith(HELD if one else STEP) for k in places)
     launched = sum(20 for one in held if one is False)
-    asked = "place.narrow" if (mode, precision) == ("infer", "bf16") else "place"
-    assert host_work(trace).get(asked, 0) == launched
+    others = sum(k.count for k in trace.kernels if k.phase != "optimiser" and ":" not in k.name[-6:])
+    assert host_work(trace)["launch"] == others + 2 * launched
     assert {k.dtype for k in trace.kernels if k.name.endswith((HELD, STEP))} == {
         "fp16" if mode == "train" else precision
     }

@@ -227,9 +227,7 @@ def recurrent(call: Call) -> tuple[Node, ...]:
     taken, given = (tuple((v.id, 0.0) for v in values) for values in (call.ins, call.outs[1:]))
     narrow = width <= NARROW[backward] * (1 if mode in GATED else 2) and not packed
     # cuDNN has no such kernel for bf16 (profiles of two networks).
-    step = (
-        kernels.STEP if not narrow else kernels.NARROW + kernels.STEP if x.dtype == "bf16" else kernels.HELD
-    )
+    step = kernels.HELD if narrow and x.dtype != "bf16" else kernels.STEP
 
     def product(m: int, n: int, k: int, launches: int, suffix: str) -> Node:
         reads = ((x.id, size * launches * m * k), (weights[0].id, size * launches * n * k), *taken)

@@ -435,8 +435,8 @@ CHANNELS_FIRST, UNSEARCHED = ":nchw", ":heuristic"
 # How names of kernels end that add rows by indices.
 SORTED = ":sorted"
 # How names of the products of cuDNN's recurrent networks end that wait for the place before: one launched for
-# each place, where torch asks for a kernel that cuDNN lacks, and those of one kernel for all places.
-STEP, NARROW, HELD = ":step", ":narrow", ":held"
+# each place, and those of one kernel for all places.
+STEP, HELD = ":step", ":held"
 # Running sums; along rows torch gives each a block of 512 threads, two elements a thread, where rows are more
 # than elements in one (aten/src/ATen/native/cuda/ScanUtils.cuh: its number of threads is a difference of
 # logarithms without a sign).

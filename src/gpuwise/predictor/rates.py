@@ -366,7 +366,7 @@ def memory_errors() -> Array:
 OPERATORS_SCHEMA = 2
 # Seconds of a launch on the usual host, which is 8 % faster than the median, where errors are least; the
 # level of a host with a reading, nearer to the median, and the power of its launches, read minutes before.
-LAUNCH_S, READ_LEVEL, READING_POWER = 8.5e-6, 1.05, 0.6
+LAUNCH_S, READ_LEVEL, READING_POWER = 8.5e-6, 1.1, 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -25,7 +25,7 @@ from typing import Literal
 
 import numpy as np
 
-from gpuwise.model.result import Interval, grouped
+from gpuwise.model.result import Interval
 from gpuwise.predictor import rates
 from gpuwise.predictor.card import Card
 from gpuwise.predictor.kernels import (
@@ -33,7 +33,6 @@ from gpuwise.predictor.kernels import (
     HALF,
     HELD,
     KEPT_TRACES,
-    NARROW,
     STEP,
     Array,
     Group,
@@ -304,44 +303,33 @@ def host_work(trace: Trace) -> Mapping[str, float]:
     """How often the host does each of its tasks in a step, by the names of the fitted rates.
 
     An eager step enters functions of Python, dispatches operators (views included) and launches kernels;
-    autograd notes each operator of a training step, takes longer for one than the forward pass, and each
-    gradient is set, cleared and handed over. Generated code is entered once a pass, asks of each module
-    whether its assumptions hold, launches its kernels and calls libraries one by one from Python, and hands
-    over each gradient; only the optimiser is not compiled.
+    autograd dispatches once more to note each operator of a training step and twice to go back through it,
+    and each gradient is set, cleared and handed over. Generated code is entered once a pass, as the optimiser
+    is, asks of each module whether its assumptions hold, launches its kernels, and hands over each gradient.
     """
     calls, training = Counter(dict(trace.calls)), trace.mode == "train"
     learnt = trace.memory.gradient_count if trace.memory and training else 0.0
-    found = {"gradient": learnt, "step": float(training)}
+    found = {"gradient": learnt, "entered": float(training)}
     if trace.compiled and not training and trace.item == "token":  # decoding is replayed from a graph
         return found
     # What goes through all places of a recurrent network is launched once, with its products of rows.
-    passes = (k for k in trace.kernels if k.phase != "optimiser" and not k.name.endswith(HELD))
-    launches = grouped((_launch(kernel, compiled=trace.compiled), kernel.count) for kernel in passes)
-    found |= {kind: sum(counts) for kind, counts in launches.items()}
+    passes = [k for k in trace.kernels if k.phase != "optimiser" and not k.name.endswith(HELD)]
     if trace.compiled:
-        found |= {"entered": 1.0 + training, "generated.module": calls["modules"], "handed": learnt}
-    else:
-        found |= {"call": calls["forward"], "noted": calls["forward"] * training}
-        found |= {"function": calls["functions"], "call.backward": calls["backward"]}
-    return found
+        found["entered"] += 1.0 + training
+        launches = float(sum(kernel.count for kernel in passes))
+        return found | {"generated": launches, "call": calls["modules"], "handed": learnt}
+    found["launch"] = float(sum(k.count * _launches(k) for k in passes))
+    found["call"] = calls["forward"] * (1.0 + training) + 2.0 * calls["backward"]
+    return found | {"function": calls["functions"]}
 
 
-# Work for which a library chooses a kernel or launches several, by pass.
-_CHOSEN = {"forward": ("matmul",), "backward": ("matmul", "attention", "normalisation")}
-
-
-def _launch(kernel: Kernel, *, compiled: bool) -> str:
-    """The kind of launch that a kernel of a pass is. For each place of a recurrent network cuDNN chooses a
-    product, and launches it and a kernel of gates. For convolutions in 16 bits a library chooses a kernel;
-    gradients of convolutions take longer than any other launch."""
-    if kernel.name.endswith(STEP):
-        return "place.narrow" if NARROW in kernel.name else "place"
-    if compiled:
-        return "generated.launch"
+def _launches(kernel: Kernel) -> int:
+    """Launches that take the host as long as this one of eager code. For each place of a recurrent network
+    there is a product and a kernel of gates; of gradients of convolutions cuDNN chooses among its kernels,
+    makes room for one and launches it."""
     if kernel.kind == "convolution" and kernel.phase == "backward":
-        return "convolution.backward"
-    narrow = kernel.kind == "convolution" and kernel.dtype in HALF
-    return "library" if narrow or kernel.kind in _CHOSEN[kernel.phase] else "launch"
+        return 3
+    return 2 if kernel.name.endswith(STEP) else 1
 
 
 Evidence = Literal["spec-only", "calibrated", "transferred"]
