@@ -736,7 +736,7 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
     alone = len(claim.gpu_ids) == 1 and not claim.field.startswith("peak:")
     telling = kind != "wrong value" and (kind != "internal contradiction" or alone) and not chance
     # Siblings share a chip: that another one has this value says nothing of how it came here.
-    clock = kind == "other variant" and claim.field.endswith("_hz")
+    of_variant = clock = kind == "other variant" and claim.field.endswith("_hz")
     # But power is what makers of cards choose, so that of the next product may be this one's.
     telling |= of_next and claim.field != "power_w"
     clock |= kind == "wrong value" and claim.field.endswith("_hz")
@@ -746,8 +746,9 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
         if not known and claim.field in ALIKE:
             continue
         values = [v for k in known for v in (k.value, *k.alternatives) if v]
-        # No source is so far off, however much sources differ from each other, but of what makers set.
-        varied = claim.field == "power_w" and not any(k.alternatives for k in known)
+        # No source is so far off, however much sources differ from each other, but of what makers set, or where
+        # one variant's clock may be under the name of another in the only source, too.
+        varied = of_variant or (claim.field == "power_w" and not any(k.alternatives for k in known))
         far = not varied and all(
             isinstance(stated, Number) and isinstance(value, float)
             and not alike(stated.value, value, WIDE if claim.field in OF_WIDTH else FAR)
@@ -759,7 +760,9 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
             abs(stated - node) > (node <= FINE and (stated <= FINE or not nvidia))
             for stated in numbers_of(claim.values) for node in evidence.nodes(gpu_id)
         )  # fmt: skip
-        if max((k.witnesses for k in known), default=0) + (far or explain.is_of_no_bus(claim)) < needed:
+        # "Core clock" may say either of two clocks: each must be known so well.
+        least = min if claim.field == "core_hz" else max
+        if least((k.witnesses for k in known), default=0) + (far or explain.is_of_no_bus(claim)) < needed:
             return False
     return True
 

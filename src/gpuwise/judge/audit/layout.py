@@ -589,7 +589,10 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     tokens = _with_empty(text) if len(text) <= ROW and not text.endswith(".") else ()
     kinds, marks = ("value", "name"), ("dense", "sparse")
     # "Street price (Feb 2026)" states no date, "Transistors (10 billion)" no count.
-    tokens = tuple(t for t in tokens if text[: t.start][-1:] != "(" or t.measures not in ("", "count"))
+    tokens = tuple(
+        t for t in tokens
+        if t.kind == "gpu" or text[: t.start][-1:] != "(" or t.measures not in ("", "count")
+    )  # fmt: skip
     first = next((n for n, t in enumerate(tokens) if t.kind in kinds and t.field not in marks), 0)
     labels = [t for t in tokens[:first] if t.kind == "field"]
     # "A100 VRAM 40 GB 80 GB" below the variants of the A100.
