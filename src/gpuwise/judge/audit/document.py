@@ -119,7 +119,8 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
         in_full[token.text.split()[-1]] |= {*token.gpu_ids}
     portable = any(CUES["laptop_name"].search(text) for text in texts)
     # "NVIDIA announces five mobile GPUs": a title says it of all that follow.
-    portable |= any(CUES["names_laptops"].search(text[:TITLES]) for text in texts[:1])
+    title = texts[0][:TITLES] if len(texts) > 1 and texts[0][-1:] not in tuple(".!?") else ""
+    portable |= CUES["names_laptops"].search(title) is not None
     short = short_names(t for text in texts for t in scan(text) if t.kind == "gpu")
     leaked = any(CUES["leaked_sheet"].search(text[:TITLES]) for text in texts[:BEGINS])
     scope = Scope(marks=marks, portable=portable, short=short, noted=_noted(texts))
