@@ -746,8 +746,8 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
         if not known and claim.field in ALIKE:
             continue
         values = [v for k in known for v in (k.value, *k.alternatives) if v]
-        # No source is so far off, however much sources differ from each other, but of what makers set, or where
-        # one variant's clock may be under the name of another in the only source, too.
+        # No source is so far off, however much sources differ from each other, but of what makers set, or
+        # where one variant's clock may be under the name of another in the only source, too.
         varied = of_variant or (claim.field == "power_w" and not any(k.alternatives for k in known))
         far = not varied and all(
             isinstance(stated, Number) and isinstance(value, float)
