@@ -122,7 +122,8 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         # In a text with decimal commas a point parts thousands: "3.958 TFLOPS".
         claims = _with_points_for_thousands(claims)
     ratios = [_of_ratio(claim) for claim in claims if claim.than]
-    claims = _narrowed([claim for claim in claims if not claim.than])
+    claims = _narrowed([_said_plainly(claim) for claim in claims if not claim.than])
+    claims = _of_launch_prices(claims)
     systems = _of_systems(claims)
     claims = _summed(claims)
     verdicts = [_verdict(claim) for claim in claims]
@@ -314,6 +315,27 @@ def _with_points_for_thousands(claims: Sequence[Claim]) -> list[Claim]:
     right = {n for n in read if agrees(claims[n])}
     more = sum(map(agrees, read.values())) >= len(right)
     return [read[n] if more and n in read and n not in right else c for n, c in enumerate(claims)]
+
+
+def _said_plainly(claim: Claim) -> Claim:
+    """A claim of a clock, by the name of the one that it states."""
+    clocks = (replace(claim, field=name) for name in ("boost_hz", "base_hz") if claim.field == "core_hz")
+    return next((one for one in clocks if agrees(one)), claim)
+
+
+def _of_launch_prices(claims: Sequence[Claim]) -> Sequence[Claim]:
+    """The claims, with the prices of a table as launch prices where those of most of its GPUs are."""
+    tables: dict[int, list[Claim]] = defaultdict(list)
+    for one in (
+        replace(c, field="launch_price_usd") for c in claims if c.field == "price" and c.block >= GRID
+    ):
+        tables[one.block // GRID].append(one)
+    right = {table: len({c.gpu_ids for c in of if agrees(c)}) for table, of in tables.items()}
+    launched = {table for table, n in right.items() if n >= max(ROWS, MOST_RIGHT * (len(tables[table]) - n))}
+    return [
+        replace(c, field="launch_price_usd") if c.field == "price" and c.block // GRID in launched else c
+        for c in claims
+    ]
 
 
 def _is_sheet(claims: Sequence[Claim]) -> bool:

@@ -59,6 +59,8 @@ _GLUE = re.compile(
     rf"(?<=\d)(?={_MAKERS})|(?<=[A-Za-z0-9)])(?:(?<![GM])|(?<=SXM))(?={_MODEL})|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{{3}})(?!Force)"
 )
 _NAMED = re.compile(r"(?:\w{1,20} ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w{1,20}| \d{1,3} ?GB){0,2}")
+# A graphics unit that is named by the machine or the processor around it: "Playstation 4 Slim GPU".
+_OTHER = re.compile(r"(?:[A-Z]\w{1,14} ){1,3}(?:\d{1,4}\w? )?(?:\w{1,10} )?(?:GPU|Graphics)(?: \w{1,4})?")
 # The same of any maker: "Zorb 9900 XT", "Voodoo5-5500".
 MODEL = re.compile(
     r"(?:[A-Z][A-Za-z]{1,15}[ -]){1,3}(?!20[0-3]\d)[A-Z]{0,3}\d{3,4}[A-Za-z]{0,2}(?: [A-Z]\w{0,9}){0,2}:?"
@@ -185,7 +187,8 @@ def side_by_side(text: str) -> tuple[Subject, ...]:
     if len(gpus) == 1 and (sides := _SIDES.fullmatch(text)):
         # Beside a GPU that is known one that is not: "T400 vs L40S".
         named = tuple(subject_of(side) or Subject(side, ()) for side in sides.groups())
-        return named if all(one.gpu_ids or _NAMED.fullmatch(one.text) for one in named) else ()
+        known = (one.gpu_ids or _NAMED.fullmatch(one.text) or _OTHER.fullmatch(one.text) for one in named)
+        return named if all(known) else ()
     if not 1 < len(gpus) < 4 or len({g.gpu_ids for g in gpus}) < len(gpus):
         return ()
     joined = all(CUES["versus"].fullmatch(text, a.end, b.start) for a, b in pairwise(gpus))
@@ -293,6 +296,14 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         pipes = bare.count("|") > 1 and not tabbed
         cells = bare.split("|") if pipes else (_TABS if "\t" in bare else _PARTED).split(bare)
         cells = [text[a:b] for a, b in places] if at < last else cells
+        whole = rows and text.endswith("|") and at + 1 < len(lines) and lines[at + 1].text.endswith("|")
+        behind = lines[at + 1].text.strip("| ").split("|") if whole else []
+        if behind and len(cells) + len(behind) == len(rows[0]) > 2:
+            # The row goes on in the next line, since a cell ended with one.
+            halves = ((lines[at], cells), (lines[at + 1], behind))
+            rows.append(tuple(Cell(line.line, part.strip()) for line, of in halves for part in of))
+            at += 2
+            continue
         # Two names above rows of three cells head the columns behind that of the labels; one of the two may
         # be unknown.
         corner = not rows and _names_two(cells, lines[at + 1 : at + 2])
