@@ -519,12 +519,15 @@ def _under_gpus(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     ends = range(end, max(start, end - 2), -1) if end - start <= 2 * MOST_GPUS else ()
     joined = (_head(" ".join(line.text for line in lines[start:at])) for at in ends)
     at, gpus = next(((end - n, found) for n, found in enumerate(joined) if found), (end, []))
-    missed = 0
+    title, missed = side_by_side(lines[start].text), 0
+    if title and not gpus:
+        # One of the two has no name that is a GPU's: "Playstation 4 Slim GPU vs GeForce RTX 4080".
+        named = (Token(kind="gpu", start=0, end=0, text=one.text, gpu_ids=one.gpu_ids) for one in title)
+        at, gpus = start + 1, [*named]
     if not gpus or at >= len(lines) or _PARTED.search(lines[at].text):
         return None
     rows: Rows = []
     # Below "X vs Y", or names that ran together, lines need no label that is known.
-    title = side_by_side(lines[start].text)
     sides = title or (_GLUED.search(lines[start].text) and [one for g in gpus if (one := subject([g]))])
     # One line of something else may stand between two rows, or more with as many numbers each.
     alike = re.compile(rf"(?:\s[\d.,]+){{{len(gpus)}}}$")
