@@ -245,7 +245,8 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         known, stated = numbers_of(k.value for k in evidence_of(claim)), numbers_of(claim.values)
         plain = claim.block >= GRID and kind in PLAIN
         # In a sentence the second value may be of something else; two cells of one row are of one GPU.
-        cells = claim.block >= GRID and kind == "internal contradiction" and claim.field in OF_CELLS
+        within = kind in ("internal contradiction", "other variant")
+        cells = claim.block >= GRID and within and claim.field in OF_CELLS
         besides = not (plain or cells) and not claim.of_any and _said(claim) in right
         # Of two rates under one mark the smaller is the dense one: "362 / 724*".
         besides |= kind == "dense as sparse" and said[_said(claim)] > 1

@@ -102,6 +102,8 @@ _BRAND = re.compile(r"(?:(?:NVIDIA|AMD|GeForce|RTX|Tesla|Quadro|Radeon) ){1,2}",
 _EMPTY = re.compile(r"(?<=\s)(?:[-\u2013?]|n/a)(?=\s|$)", re.IGNORECASE)
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 
+# Characters of a head of which the names are one part of so many.
+LONG_HEAD, NAMED_PART = 90, 4
 # So many letters may stand between a label and a bare number of a table without ends: " (3rd gen.) ".
 MOST_BEHIND = 16
 # A figure of each of two GPUs: "Higher boost: 2617 MHz (2617 MHz vs 2520MHz)".
@@ -589,6 +591,9 @@ def _head(text: str) -> list[Token]:
     tokens = scan(_GLUE.sub("\t", text) if _GLUED.search(text) else text)
     gpus = [t for t in tokens if t.kind == "gpu"]
     names = [gpu.gpu_ids for gpu in gpus]
+    if len(text) > LONG_HEAD and NAMED_PART * sum(gpu.end - gpu.start for gpu in gpus) < len(text):
+        # A sentence by the way, above the name of another GPU.
+        return []
     if len(gpus) > 2 and names[::2] == names[1::2]:
         # "Tesla T4 Tesla T4 L4 L4" names each twice.
         gpus = gpus[::2]
