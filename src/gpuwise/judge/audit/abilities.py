@@ -20,11 +20,12 @@ NAMED = re.compile(
 )
 # Things that a list behind a GPU names before the last one, which may be denied.
 _LIST_OF = re.compile(
-    r"(?P<has>(?:has|with|offers|supports|features|comes with) )?"
+    r"(?P<has>(?:has|with|offers|supports|features|comes with|combines|packs|draws|carries) (?:its )?)?"
     r"(?:(?P<not>(?:no|without) )?(?:(?:" + "|".join(ABILITIES.values()) + r")(?: support)?"
-    r"|[\d.,]{1,6} ?(?:[GT]B(?:/s)?|W|TFLOPS)(?: (?:of )?\w{1,10}){0,2}|(?:HBM|G?DDR)\w{1,3}"
+    r"|[\d.,]{1,8} ?(?:[GT]B(?:/s)?|W|TFLOPS|(?:CUDA |tensor |RT )?cores)(?: (?!and )(?:of )?\w{1,10}){0,2}"
+    r"|(?:HBM|G?DDR)\w{1,3}"
     r"|(?-i:[A-Z]{2,5}[ -]?\d{1,2}))"
-    r"\s?[,;/+]\s?(?:and |but )?)+",
+    r"(?:\s?[,;/+]\s?(?:and |but )?|\sand ))+",
     re.IGNORECASE,
 )
 _ABLE = ("able_not", "able_verb", "able_weak", "able_turn", "able_filler")
@@ -76,7 +77,8 @@ def abilities(
                 start = lead.rfind(";") + 1
                 words = lead[start:]
             said = _answer(words, natively)
-            if listed and not words.strip() and not re.match(r"\s?(?!and\b|or\b|support\b)\w", clause):
+            goes_on = re.match(r"\s?(?!(?:and|or|support|for|links?|interconnect)\b)\w", clause)
+            if listed and not words.strip() and not goes_on:
                 said, words = "yes", "listed"
             if said is None and (further := CUES["does_also"].fullmatch(words)) is not None:
                 # "The L40S draws 350 W and supports NVLink."

@@ -99,8 +99,13 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
         marks = None
     # Lines that speak of a chip without a GPU: counts below them may be those of the whole die.
     dies = []
-    for block in blocks:
+    for before, block in zip((None, *blocks), blocks, strict=False):
         if isinstance(block, Table) or len(block.text) > 400 or not CHIP.search(block.text):
+            continue
+        if isinstance(before, Heading | Line) and len(before.text) < SHORT and (
+            label_of(before.text).first in ("chip", "architecture")
+        ):  # fmt: skip
+            # So does a line below the label "Chip".
             continue
         if (label := _NAMED.match(block.text)) and CHIP.match(block.text, label.end()):
             # "GPU: GA102" says which chip the product has.
@@ -118,6 +123,9 @@ def claims(blocks: Sequence[Block]) -> Iterator[Claim | Left]:
     for token in (t for text in texts for t in scan(text) if t.kind == "gpu" and " " in t.text):
         in_full[token.text.split()[-1]] |= {*token.gpu_ids}
     portable = any(CUES["laptop_name"].search(text) for text in texts)
+    # "NVIDIA announces five mobile GPUs": a title says it of all that follow.
+    title = texts[0][:TITLES] if len(texts) > 1 and texts[0][-1:] not in tuple(".!?") else ""
+    portable |= CUES["names_laptops"].search(title) is not None
     short = short_names(t for text in texts for t in scan(text) if t.kind == "gpu")
     leaked = any(CUES["leaked_sheet"].search(text[:TITLES]) for text in texts[:BEGINS])
     scope = Scope(marks=marks, portable=portable, short=short, noted=_noted(texts))
@@ -290,6 +298,11 @@ class _Walk:
         for line, text in table.lists():
             lists[line].append(text)
             found += self.prose([Line(line, text, 1, 0)])
+        sizes = {one.line for one in found if isinstance(one, Claim) and one.field == "memory_bytes"}
+        for cell in (cell for row in table.rows for cell in row if cell.line not in sizes):
+            # "RTX 3090 24GB", where no other cell of its row states a size.
+            for gpu in (t for t in scan(cell.text[: grid.NAME]) if t.kind == "gpu" and not table.columns):
+                found += prose.sized(gpu, cell.line, self.section)
         yield from found
         # What a table of GPUs states besides is said to be left.
         read = {(one.line, one.stated) for one in found if isinstance(one, Claim)}
@@ -487,7 +500,11 @@ class _Walk:
         it = self.aside if CUES["pronoun"].match(above) else None
         # "Zorb 9900: 32 GB, 600 W": what stands behind a name that the catalog lacks is its own.
         name, colon, _ = above[:TITLE].partition(":")
-        other = colon and layout.MODEL.fullmatch(name) and all(t.dimension == "bare" for t in scan(name))
+        model = bool(colon) and layout.MODEL.fullmatch(name) is not None
+        other = model and all(t.dimension == "bare" for t in scan(name))
+        if paragraph[0].line < self.below and CUES["of_processor"].match(self.scope.title):
+            # "CPU cache" above "1.5 MB L2"
+            name, other = self.scope.title, True
         about = Subject(name, ()) if other else it or self.recent or self.about
         self.scope, scope = replace(scope, asked=asked), replace(scope, about=about)
         self.aside = None

@@ -184,7 +184,7 @@ class Doubts:
         # Of two rates under one mark the smaller is the dense one: "362 / 724*".
         smaller = kind == "dense as sparse" and self.said[_said(claim)] > 1
         cells = claim.block >= GRID and (
-            kind in PLAIN or (kind == "internal contradiction" and claim.field in OF_CELLS)
+            kind in PLAIN or (kind in ("internal contradiction", "other variant") and claim.field in OF_CELLS)
         )
         return smaller or (not cells and not claim.of_any and _said(claim) in self.right)
 

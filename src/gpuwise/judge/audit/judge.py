@@ -33,7 +33,7 @@ from gpuwise.judge.audit.agree import (
     states,
 )
 from gpuwise.judge.audit.cells import FORMATS, IN_SUM, POINTED, SUMMED, WHOLE, in_thousands
-from gpuwise.judge.audit.doubts import LEAST, Doubts
+from gpuwise.judge.audit.doubts import LEAST, MOST_RIGHT, ROWS, Doubts
 from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism
 from gpuwise.judge.audit.grid import GRID
@@ -73,7 +73,8 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         # In a text with decimal commas a point parts thousands: "3.958 TFLOPS".
         claims = _with_points_for_thousands(claims)
     ratios = [_of_ratio(claim) for claim in claims if claim.than]
-    claims = _narrowed([claim for claim in claims if not claim.than])
+    claims = _narrowed([_said_plainly(claim) for claim in claims if not claim.than])
+    claims = _of_launch_prices(claims)
     systems = _of_systems(claims)
     claims = _summed(claims)
     verdicts = [_verdict(claim) for claim in claims]
@@ -109,6 +110,27 @@ def _with_points_for_thousands(claims: Sequence[Claim]) -> list[Claim]:
     right = {n for n in read if agrees(claims[n])}
     more = sum(map(agrees, read.values())) >= len(right)
     return [read[n] if more and n in read and n not in right else c for n, c in enumerate(claims)]
+
+
+def _said_plainly(claim: Claim) -> Claim:
+    """A claim of a clock, by the name of the one that it states."""
+    clocks = (replace(claim, field=name) for name in ("boost_hz", "base_hz") if claim.field == "core_hz")
+    return next((one for one in clocks if agrees(one)), claim)
+
+
+def _of_launch_prices(claims: Sequence[Claim]) -> Sequence[Claim]:
+    """The claims, with the prices of a table as launch prices where those of most of its GPUs are."""
+    tables: dict[int, list[Claim]] = defaultdict(list)
+    for one in (
+        replace(c, field="launch_price_usd") for c in claims if c.field == "price" and c.block >= GRID
+    ):
+        tables[one.block // GRID].append(one)
+    right = {table: len({c.gpu_ids for c in of if agrees(c)}) for table, of in tables.items()}
+    launched = {table for table, n in right.items() if n >= max(ROWS, MOST_RIGHT * (len(tables[table]) - n))}
+    return [
+        replace(c, field="launch_price_usd") if c.field == "price" and c.block // GRID in launched else c
+        for c in claims
+    ]
 
 
 def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
@@ -265,7 +287,7 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
     alone = len(claim.gpu_ids) == 1 and not claim.field.startswith("peak:")
     telling = kind != "wrong value" and (kind != "internal contradiction" or alone) and not chance
     # Siblings share a chip: that another one has this value says nothing of how it came here.
-    clock = kind == "other variant" and claim.field.endswith("_hz")
+    of_variant = clock = kind == "other variant" and claim.field.endswith("_hz")
     # But power is what makers of cards choose, so that of the next product may be this one's.
     telling |= of_next and claim.field != "power_w"
     clock |= kind == "wrong value" and claim.field.endswith("_hz")
@@ -275,8 +297,9 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
         if not known and claim.field in ALIKE:
             continue
         values = [v for k in known for v in (k.value, *k.alternatives) if v]
-        # No source is so far off, however much sources differ from each other, but of what makers set.
-        varied = claim.field == "power_w" and not any(k.alternatives for k in known)
+        # No source is so far off, however much sources differ from each other, but of what makers set, or
+        # where one variant's clock may be under the name of another in the only source, too.
+        varied = of_variant or (claim.field == "power_w" and not any(k.alternatives for k in known))
         far = not varied and all(
             isinstance(stated, Number) and isinstance(value, float)
             and not alike(stated.value, value, WIDE if claim.field in OF_WIDTH else FAR)
@@ -288,7 +311,9 @@ def _is_witnessed(claim: Claim, text: Around) -> bool:
             abs(stated - node) > (node <= FINE and (stated <= FINE or not nvidia))
             for stated in numbers_of(claim.values) for node in evidence.nodes(gpu_id)
         )  # fmt: skip
-        if max((k.witnesses for k in known), default=0) + (far or explain.is_of_no_bus(claim)) < needed:
+        # "Core clock" may say either of two clocks: each must be known so well.
+        least = min if claim.field == "core_hz" else max
+        if least((k.witnesses for k in known), default=0) + (far or explain.is_of_no_bus(claim)) < needed:
             return False
     return True
 

@@ -59,6 +59,8 @@ _GLUE = re.compile(
     rf"(?<=\d)(?={_MAKERS})|(?<=[A-Za-z0-9)])(?:(?<![GM])|(?<=SXM))(?={_MODEL})|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{{3}})(?!Force)"
 )
 _NAMED = re.compile(r"(?:\w{1,20} ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w{1,20}| \d{1,3} ?GB){0,2}")
+# A graphics unit that is named by the machine or the processor around it: "Playstation 4 Slim GPU".
+_OTHER = re.compile(r"(?:[A-Z]\w{1,14} ){1,3}(?:\d{1,4}\w? )?(?:\w{1,10} )?(?:GPU|Graphics)(?: \w{1,4})?")
 # The same of any maker: "Zorb 9900 XT", "Voodoo5-5500".
 MODEL = re.compile(
     r"(?:[A-Z][A-Za-z]{1,15}[ -]){1,3}(?!20[0-3]\d)[A-Z]{0,3}\d{3,4}[A-Za-z]{0,2}(?: [A-Z]\w{0,9}){0,2}:?"
@@ -100,6 +102,8 @@ _BRAND = re.compile(r"(?:(?:NVIDIA|AMD|GeForce|RTX|Tesla|Quadro|Radeon) ){1,2}",
 _EMPTY = re.compile(r"(?<=\s)(?:[-\u2013?]|n/a)(?=\s|$)", re.IGNORECASE)
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 
+# Characters of a head of which the names are one part of so many.
+LONG_HEAD, NAMED_PART = 90, 4
 # So many letters may stand between a label and a bare number of a table without ends: " (3rd gen.) ".
 MOST_BEHIND = 16
 # A figure of each of two GPUs: "Higher boost: 2617 MHz (2617 MHz vs 2520MHz)".
@@ -185,7 +189,8 @@ def side_by_side(text: str) -> tuple[Subject, ...]:
     if len(gpus) == 1 and (sides := _SIDES.fullmatch(text)):
         # Beside a GPU that is known one that is not: "T400 vs L40S".
         named = tuple(subject_of(side) or Subject(side, ()) for side in sides.groups())
-        return named if all(one.gpu_ids or _NAMED.fullmatch(one.text) for one in named) else ()
+        known = (one.gpu_ids or _NAMED.fullmatch(one.text) or _OTHER.fullmatch(one.text) for one in named)
+        return named if all(known) else ()
     if not 1 < len(gpus) < 4 or len({g.gpu_ids for g in gpus}) < len(gpus):
         return ()
     joined = all(CUES["versus"].fullmatch(text, a.end, b.start) for a, b in pairwise(gpus))
@@ -293,6 +298,14 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         pipes = bare.count("|") > 1 and not tabbed
         cells = bare.split("|") if pipes else (_TABS if "\t" in bare else _PARTED).split(bare)
         cells = [text[a:b] for a, b in places] if at < last else cells
+        whole = rows and text.endswith("|") and at + 1 < len(lines) and lines[at + 1].text.endswith("|")
+        behind = lines[at + 1].text.strip("| ").split("|") if whole else []
+        if behind and len(cells) + len(behind) == len(rows[0]) > 2:
+            # The row goes on in the next line, since a cell ended with one.
+            halves = ((lines[at], cells), (lines[at + 1], behind))
+            rows.append(tuple(Cell(line.line, part.strip()) for line, of in halves for part in of))
+            at += 2
+            continue
         # Two names above rows of three cells head the columns behind that of the labels; one of the two may
         # be unknown.
         corner = not rows and _names_two(cells, lines[at + 1 : at + 2])
@@ -508,12 +521,15 @@ def _under_gpus(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     ends = range(end, max(start, end - 2), -1) if end - start <= 2 * MOST_GPUS else ()
     joined = (_head(" ".join(line.text for line in lines[start:at])) for at in ends)
     at, gpus = next(((end - n, found) for n, found in enumerate(joined) if found), (end, []))
-    missed = 0
+    title, missed = side_by_side(lines[start].text), 0
+    if title and not gpus:
+        # One of the two has no name that is a GPU's: "Playstation 4 Slim GPU vs GeForce RTX 4080".
+        named = (Token(kind="gpu", start=0, end=0, text=one.text, gpu_ids=one.gpu_ids) for one in title)
+        at, gpus = start + 1, [*named]
     if not gpus or at >= len(lines) or _PARTED.search(lines[at].text):
         return None
     rows: Rows = []
     # Below "X vs Y", or names that ran together, lines need no label that is known.
-    title = side_by_side(lines[start].text)
     sides = title or (_GLUED.search(lines[start].text) and [one for g in gpus if (one := subject([g]))])
     # One line of something else may stand between two rows, or more with as many numbers each.
     alike = re.compile(rf"(?:\s[\d.,]+){{{len(gpus)}}}$")
@@ -575,6 +591,9 @@ def _head(text: str) -> list[Token]:
     tokens = scan(_GLUE.sub("\t", text) if _GLUED.search(text) else text)
     gpus = [t for t in tokens if t.kind == "gpu"]
     names = [gpu.gpu_ids for gpu in gpus]
+    if len(text) > LONG_HEAD and NAMED_PART * sum(gpu.end - gpu.start for gpu in gpus) < len(text):
+        # A sentence by the way, above the name of another GPU.
+        return []
     if len(gpus) > 2 and names[::2] == names[1::2]:
         # "Tesla T4 Tesla T4 L4 L4" names each twice.
         gpus = gpus[::2]
@@ -589,7 +608,10 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     tokens = _with_empty(text) if len(text) <= ROW and not text.endswith(".") else ()
     kinds, marks = ("value", "name"), ("dense", "sparse")
     # "Street price (Feb 2026)" states no date, "Transistors (10 billion)" no count.
-    tokens = tuple(t for t in tokens if text[: t.start][-1:] != "(" or t.measures not in ("", "count"))
+    tokens = tuple(
+        t for t in tokens
+        if t.kind == "gpu" or text[: t.start][-1:] != "(" or t.measures not in ("", "count")
+    )  # fmt: skip
     first = next((n for n, t in enumerate(tokens) if t.kind in kinds and t.field not in marks), 0)
     labels = [t for t in tokens[:first] if t.kind == "field"]
     # "A100 VRAM 40 GB 80 GB" below the variants of the A100.

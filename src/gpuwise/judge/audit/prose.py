@@ -61,6 +61,8 @@ BY_UNIT, NEAR_BY, LIKE = frozenset({"memory_bytes_per_s", "power_w", "memory_bus
 AGAIN = 0.6
 # Fields whose words stand for the memory, too.
 OF_SIZE = frozenset({"memory_bytes", "memory_type"})
+# Years that a month behind a GPU is off its launch at most.
+DATED = 2
 # GPUs before and behind a value that may own it.
 NEIGHBOURS = 8
 # Units of which a value is worth a word that it was not judged.
@@ -146,7 +148,7 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     able: str | None = None
     leaked = title_says("leaked", text.scope.title)
     # The GPUs named so far: where these are one of each maker, "AMD" and "the GeForce" stand for them.
-    rivals = {one.gpu_ids: one for one in (*text.scope.pair, about) if one and not one.several}
+    rivals = {one.gpu_ids: one for one in (*text.scope.pair, about) if one and one.sure and not one.several}
     for start, end in _sentences(text.text):
         words = text.text[start:end]
         if about is None and not scan(words) and not NAMED.search(words):
@@ -450,7 +452,8 @@ class _Choice(Sentence):
         if grid.is_of_host(best.owner, best.reading):
             return None
         ids = dict.fromkeys(i for its in named for i in its)
-        return replace(best.owner, text=" / ".join(named.values()), gpu_ids=tuple(ids), several=False)
+        text = " / ".join(dict.fromkeys(" / ".join(named.values()).split(" / ")))
+        return replace(best.owner, text=text, gpu_ids=tuple(ids), several=False)
 
     def each(self, place: int, claim: Claim) -> tuple[Claim, ...]:
         """The claim, of each of the two GPUs where it is said of both."""
@@ -507,6 +510,7 @@ class _Choice(Sentence):
                 self.before(cue, token.start) for cue in ("launched", "card_of_year")
             ) or (
                 CUES["launched_behind"].match(self.text, token.end) or self.follows(place, "launch")
+                or self.is_dated(place)
             ):  # fmt: skip
                 inside = cue_before(_INSIDE, self.text, token.start)
                 if token.field == "pcie_generation" and inside and (
@@ -536,6 +540,18 @@ class _Choice(Sentence):
                     vector=vector is not None,
                     times=STARRED if sparse is None and self.marks is None else None,
                 )  # fmt: skip
+
+    def is_dated(self, place: int) -> bool:
+        """Whether a month stands in parentheses behind a GPU that came out in about that year: "the A40
+        (October 2020)", not "RTX 3090 (Feb 2026)", which dates a price."""
+        token = self.tokens[place]
+        held = next((t for t in reversed(self.tokens[:place]) if t.kind == "gpu"), None)
+        priced = any(t.measures == "usd" for t in self.values)
+        if held is None or priced or self.text[token.end : token.end + 1] not in (")", ","):
+            return False
+        known = (k.value for i in held.gpu_ids for k in evidence.of(i, "launch"))
+        near = any(abs(int(token.name[:4]) - int(str(date)[:4])) <= DATED for date in known)
+        return near and CUES["year_behind"].fullmatch(self.text, held.end, token.start) is not None
 
     def fields(self, place: int) -> Iterator[tuple[float, str]]:
         """The fields that a value may be of, each with its cost."""
@@ -1083,6 +1099,9 @@ class _Value(NamedTuple):
 FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
     "no GPU": lambda s, v: not s.gpus,
     "each": lambda s, v: CUES["each_of_several"].match(s.text, v.token.end),
+    # "Both cards have 24 GB", not "together".
+    "both of them": lambda s, v: CUES["both_of_them"].match(s.text) and not s.says("total") and (
+        s.about is not None and s.about.count == 1),
     "vouched": lambda s, v: s.is_vouched(v.place, s.owned[v.place][0]),
     "bound": lambda s, v: v.bound,
     "possessed": lambda s, v: v.held and v.token.start - v.held.end < NEAR and is_possessive(

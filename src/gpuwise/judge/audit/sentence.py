@@ -72,11 +72,13 @@ class Sentence:
         # "L40S: 48 GB, 350 W" is about nothing before it.
         self.labelled = bool(self.gpus) and re.match(r"\W{0,3}$", text[: self.gpus[0].start]) is not None
         self.labelled = self.labelled and re.match(r"\s?:\s", text[self.gpus[0].end :]) is not None
-        self.architectures = [t for t in self.tokens if t.field == "architecture" and t.kind == "name"]
+        self.architectures: list[Token] = [
+            t for t in self.tokens if t.field == "architecture" and t.kind == "name"
+        ]
         self.fields_named = {t.field for t in self.tokens}
         # The formats that it names: "FP16 tensor compute" is of FP16.
         formats = dict.fromkeys(t.field for t in self.tokens if t.field[:5] == "peak:" != t.field)
-        self.formats_named = [f for f in formats if f != "peak:tensor"] or list(formats)
+        self.formats_named: list[str] = [f for f in formats if f != "peak:tensor"] or list(formats)
 
     def _read_gpus(self) -> None:
         """The GPUs, how many each is, and which of them another one is only compared with."""

@@ -381,6 +381,7 @@ def _name(match: re.Match[str]) -> Token:
     elif field == "architecture":
         # "RDNA 3.0" is RDNA 3.
         name = "Ada Lovelace" if text.lower().endswith("lovelace") else text.removesuffix(".0")
+        name = re.sub(r"(well) 2$", r"\1", name, flags=re.IGNORECASE)
     elif field == "launch":
         part = match.groupdict()
         if part.get("iso"):
