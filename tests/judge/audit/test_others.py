@@ -206,3 +206,92 @@ def test_a_subject_that_no_name_settles_accuses_nobody(open_: str, plain: str) -
 def test_what_another_part_or_another_count_has(text: str, wrong: list[str]) -> None:
     found = audit.audit_text(text, "a.md").findings
     assert [f.stated for f in found if f.verdict == "contradicts"] == wrong
+
+
+PRICES = """| GPU | Price |
+|---|---|
+| RTX 5090 | $1,999 |
+| RTX 5080 | $999 |
+| RTX 5070 | $549 |
+| RTX 5060 | $299 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        # Prices of a table are those at launch where most are; less may be a later one, or of a used card.
+        (f"{PRICES}| RTX 5070 Ti | $799 |", ["launch_price_usd $799"]),
+        (f"{PRICES}| RTX 5070 Ti | $699 |", []),
+        (f"{PRICES}| RTX 3090 | $1,700 |", []),
+        # A row goes on in the next line.
+        ("Specs | T4 | L4 |\nTransistors |\n13.6 billion | 53.8 billion |\nTDP |\n70 W | 72 W |\n"
+         "VRAM | 16 GB | 24 GB |", ["transistors 53.8 billion"]),
+        # What a page sets behind a value, in another element.
+        ("# RTX 4090\nMemory BW\n1088 GB/swas 936 GB/s\nTDP\n450 W", ["memory_bytes_per_s 1088 GB/s"]),
+        ("# RTX 4090\nMemory BW\n1008 GB/swas 936 GB/s\nTDP\n450 W", []),
+        # The cache of a processor, and the density of a chip.
+        ("# RTX 4090\nVRAM\n24 GB\nTDP\n450 W\nCPU cache\n1.5 MB L2", []),
+        ("# RTX 4090\nVRAM\n24 GB\nTDP\n450 W\nGPU cache\n1.5 MB L2", ["l2_bytes 1.5 MB"]),
+        ("RTX 4090\nTransistors: 76.3 billion\nTransistor density: 125.5 billion", []),
+        # Below the label of a chip counts are the product's.
+        ("# RTX 4090\nVRAM\n24 GB\nGPU chip\nAD102\nCUDA cores\n16348\nTDP\n450 W", ["cuda_cores 16348"]),
+        # A month behind a name is that of its launch, but of a price.
+        ("The L4 (March 2024) has 24 GB.", ["launch March 2024"]),
+        ("The L4 (March 2023) has 24 GB.", []),
+        ("The L4 (March 2024) has 24 GB for $2,400.", []),
+        ("The L4 (March 2026) has 24 GB.", []),
+        # A label may name its GPU, below a line of several.
+        ("- Variants: H100 SXM (fast), H100 PCIe (cheap)\n- Memory (H100 SXM): 80 GB, 3.53 TB/s\n"
+         "- TDP: 530W (H100 PCIe)", ["memory_bytes_per_s 3.53 TB/s", "power_w 530W"]),
+        # What both cards have is of each.
+        ("# RTX 4090 vs RTX 3090\nBoth cards have 12 GB of VRAM.", ["memory_bytes 12 GB"]),
+        ("# RTX 4090 vs RTX 3090\nBoth cards have 48 GB of VRAM in total.", []),
+        # An ability behind the values of a list.
+        ("The L40S combines 48 GB of GDDR6, 864 GB/s and NVLink for scaling.",
+         ["link combines 48 GB of GDDR6, 864 GB/s and NVLink"]),
+        ("The L40S combines 48 GB of GDDR6, 864 GB/s and no NVLink.", []),
+        ("The L40S has 48 GB and NVLink is missing.", []),
+        # A title says that laptops follow.
+        ("NVIDIA presents two mobile GPUs\n\nThe RTX 4070 has 4608 CUDA cores.", []),
+        ("NVIDIA presents two GPUs\n\nThe RTX 4070 has 4608 CUDA cores.", ["cuda_cores 4608"]),
+        # A maker's name stands for its card where the text has named one of its cards only.
+        ("The RTX 4090, RTX 3090 Ti and RX 7900 XTX have 24 GB. The RTX 3090 Ti is old.\n\nYou bought the RX "
+         "7900 XTX for its VRAM. Twenty-four gigabytes of VRAM against NVIDIA's 16 GB wall.", []),
+        # Of two cards one has no card's name.
+        ("Playstation 4 Slim GPU vs RTX 4080\n\nCore clock speed800 MHz2205 MHz\n"
+         "Power (TDP)120 Watt320 Watt", []),
+        ("Playstation 4 Slim GPU vs RTX 4080\n\nCore clock speed800 MHz2205 MHz\n"
+         "Boost clock speed800 MHz2505 MHz\n"
+         "Number of transistors1,000 million45,900 million\nPower (TDP)120 Watt230 Watt",
+         ["power_w 230 Watt"]),
+        # Of two sizes in one row one is wrong.
+        ("| GPU | Memory | RAM (GB) | N |\n|---|---|---|---|\n| A100 SXM4 40 GB | 40 GB, HBM2 | 40 | 9 |\n"
+         "| A100 SXM4 80 GB | 80 GB, HBM2e | 40 | 9 |\n| A40 | 48 GB, GDDR6 | 48 | 9 |", ["memory_bytes 40"]),
+        # A sentence above the name of another GPU is not the head of a table.
+        ("NVIDIA RTX 5090\nThe highly anticipated RTX 5090 introduces an architecture that delivers a leap "
+         "over all before it\nNVIDIA RTX 4090\n"
+         "Bandwidth: 1.01 TB/s\nTensor core performance: 330 TFLOPS (FP16), 660 TOPS (INT8)", []),
+    ],
+)  # fmt: skip
+def test_what_ordinary_pages_hold(text: str, wrong: list[str]) -> None:
+    assert [said.rpartition(": ")[0] for said in accused(text)] == wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "claimed"),
+    [
+        ("| Name | Family |\n|---|---|\n| RTX 3060 12GB | Ampere |\n| L4 24GB | Ada |", {"memory_bytes": 2}),
+        ("| Name | VRAM |\n|---|---|\n| RTX 3060 12GB | 12 GB |", {"memory_bytes": 1}),
+        ("| Name | $/h |\n|---|---|\n| L4 24GB | 0.40 |", {"memory_bytes": 0}),
+        ("GPU\nRTX 3090\nVRAM\n24 GB\nClock speed\n1695 MHz", {"boost_hz": 1, "base_hz": 0}),
+        ("GPU\nRTX 3090\nVRAM\n24 GB\nClock speed\n1395 MHz", {"boost_hz": 0, "base_hz": 1}),
+        ("The GTX 1080 reaches a boost clock of 1733 megahertz.", {"boost_hz": 1}),
+        ("| GPU | TDP per unit |\n|---|---|\n| L4 | 72 W |", {"power_w": 1}),
+        ("| GPU | TDP per slot |\n|---|---|\n| L4 | 72 W |", {"power_w": 0}),
+        ("| Name | Architecture |\n|---|---|\n| Radeon Pro VII | GCN 5.1 |", {"architecture": 1}),
+    ],
+)  # fmt: skip
+def test_what_is_read_on_ordinary_pages(text: str, claimed: dict[str, int]) -> None:
+    fields = [f.field for f in audit.audit_text(text, "a.md").findings if f.verdict == "agrees"]
+    assert {field: fields.count(field) for field in claimed} == claimed

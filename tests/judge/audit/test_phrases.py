@@ -1080,8 +1080,8 @@ def test_abilities_in_further_words(text: str, wrong: list[str]) -> None:
         ("The RTX 4080 has 16 GB of GDDR6X memory at 22.4 Gbps.", "memory_transfers_per_s", "agrees"),
         ("The RTX 4080 has 16 GB of GDDR6X memory at 19 Gbps.", "memory_transfers_per_s", "contradicts"),
         # Either clock is called that of the core.
-        ("The RTX 4090 has a core clock of 2520 MHz.", "core_hz", "agrees"),
-        ("The RTX 4090 has a core clock of 2235 MHz.", "core_hz", "agrees"),
+        ("The RTX 4090 has a core clock of 2520 MHz.", "boost_hz", "agrees"),
+        ("The RTX 4090 has a core clock of 2235 MHz.", "base_hz", "agrees"),
         ("The RTX 4090 has a core clock of 1695 MHz.", "core_hz", "contradicts"),
         ("The RTX 4090 has 512 fourth-generation Tensor Cores.", "tensor_core_generation", "agrees"),
         ("The RTX 4090 has 512 fourth-generation Tensor Cores.", "tensor_cores", "agrees"),

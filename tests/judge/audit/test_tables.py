@@ -137,7 +137,7 @@ def test_one_table_in_every_dress(claimed: Read, dress: str) -> None:
         # Below laptops a name is that of the laptop's card.
         ("### Laptop cards\n\n| GPU | Cores | Bandwidth |\n|---|---|---|\n"
          "| RTX 3070 L 8GB | 5120 | 448 GB/s |\n"
-         "| RTX 3060 | 3840 | 360 GB/s |", ["agrees", "agrees", "agrees", "contradicts"]),
+         "| RTX 3060 | 3840 | 360 GB/s |", ["agrees"] * 4 + ["contradicts"]),
         ("### Laptop and desktop cards\n\n| GPU | Cores | Bandwidth |\n|---|---|---|\n"
          "| RTX 3060 | 3584 | 360 GB/s |",
          ["agrees"] * 2),

@@ -33,6 +33,8 @@ MOST_TWICE = 2000
 MOST_ASKED = 2
 # So many times what one GPU has is still said of one, beside the count of several.
 LIKE_ONE = 1.5
+# What rows of offers and of speeds state, which describe no GPU.
+OF_MARKET = IN_CONTEXT | {"price", "launch_price_usd"}
 # A line of a paragraph that is at least so long may go on in the next.
 WRAPPED = 50
 _NOTE_MARK = re.compile(r"\[\w{1,2}\]|\(\d\)|[*\u2020\u2021]")
@@ -298,11 +300,15 @@ class _Walk:
         for line, text in table.lists():
             lists[line].append(text)
             found += self.prose([Line(line, text, 1, 0)])
-        sizes = {one.line for one in found if isinstance(one, Claim) and one.field == "memory_bytes"}
-        for cell in (cell for row in table.rows for cell in row if cell.line not in sizes):
-            # "RTX 3090 24GB", where no other cell of its row states a size.
-            for gpu in (t for t in scan(cell.text[: grid.NAME]) if t.kind == "gpu" and not table.columns):
-                found += prose.sized(gpu, cell.line, self.section)
+        stated = defaultdict[int, set[str]](set)
+        for one in found:
+            stated[one.line] |= {one.field} - OF_MARKET if isinstance(one, Claim) else set()
+        for row in table.rows if not table.columns else ():
+            fields = set[str]().union(*(stated[cell.line] for cell in row))
+            named = [(c.line, t) for c in row for t in scan(c.text[: grid.NAME]) if t.kind == "gpu"]
+            # "RTX 3090 24GB", where no other cell of a row that describes it states a size.
+            for line, gpu in named if fields and "memory_bytes" not in fields else ():
+                found += prose.sized(gpu, line, self.section)
         yield from found
         # What a table of GPUs states besides is said to be left.
         read = {(one.line, one.stated) for one in found if isinstance(one, Claim)}

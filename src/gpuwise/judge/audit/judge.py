@@ -119,18 +119,21 @@ def _said_plainly(claim: Claim) -> Claim:
 
 
 def _of_launch_prices(claims: Sequence[Claim]) -> Sequence[Claim]:
-    """The claims, with the prices of a table as launch prices where those of most of its GPUs are."""
-    tables: dict[int, list[Claim]] = defaultdict(list)
-    for one in (
-        replace(c, field="launch_price_usd") for c in claims if c.field == "price" and c.block >= GRID
-    ):
-        tables[one.block // GRID].append(one)
-    right = {table: len({c.gpu_ids for c in of if agrees(c)}) for table, of in tables.items()}
-    launched = {table for table, n in right.items() if n >= max(ROWS, MOST_RIGHT * (len(tables[table]) - n))}
-    return [
-        replace(c, field="launch_price_usd") if c.field == "price" and c.block // GRID in launched else c
-        for c in claims
-    ]
+    """The claims, with the prices of a table as launch prices where those of most of its GPUs are; but not of
+    a card that is older than these, which may be had used."""
+    tables: dict[int, dict[int, Claim]] = defaultdict(dict)
+    for n, one in enumerate(claims):
+        if one.field == "price" and one.block >= GRID and one.gpu_ids:
+            tables[one.block // GRID][n] = replace(one, field="launch_price_usd")
+    found = list(claims)
+    for of in tables.values():
+        right = {c.gpu_ids: catalog.get(c.gpu_ids[0]).text("launch") or "" for c in of.values() if agrees(c)}
+        if len(right) >= max(ROWS, MOST_RIGHT * (len(of) - len(right))):
+            for n, c in of.items():
+                new = (catalog.get(c.gpu_ids[0]).text("launch") or "") >= min(right.values())
+                # What is less may be a later list price.
+                found[n] = c if agrees(c) or (new and min(numbers_of(c.values)) > _most(c)) else found[n]
+    return found
 
 
 def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
