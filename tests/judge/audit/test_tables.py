@@ -995,3 +995,55 @@ SHEET = "# {}\n\n| Item | Figure |\n|---|---|\n| {} | {} |\n| Fans | two |"
 )  # fmt: skip
 def test_what_cells_say_of_themselves(text: str, said: list[str]) -> None:
     assert sorted(f"{f.field} {f.verdict}" for f in audit.audit_text(text).findings) == said
+
+
+INSTINCTS = """Instinct accelerators
+MI210 MI100 MI60
+Compute Units 104 {} 64
+Memory Clock 3.2 Gbps HBM2E 2.4 Gbps HBM2 {} Gbps HBM2
+Manufacturing Process TSMC 6nm TSMC 7nm TSMC {}
+VRAM 64GB 32GB 32GB
+"""
+
+
+@pytest.mark.parametrize(
+    ("cells", "wrong"),
+    [
+        (("120", "2.0", "7nm"), set()),
+        (("140", "2.0", "7nm"), {"sm_count"}),
+        (("120", "2.8", "7nm"), {"memory_transfers_per_s"}),
+        (("120", "2.0", "16nm"), {"process_nm"}),
+    ],
+)
+def test_a_row_of_cells_of_several_words_is_parted_evenly(cells: tuple[str, ...], wrong: set[str]) -> None:
+    found = audit.audit_text(INSTINCTS.format(*cells)).findings
+    assert {f.field for f in found if f.verdict == "contradicts"} == wrong
+    assert sum(f.field == "memory_transfers_per_s" for f in found) == 3
+
+
+def test_cells_that_nothing_parts_evenly_are_left() -> None:
+    text = INSTINCTS.format("120", "2.0", "7nm").replace("Compute Units 104", "Compute Units 2 sets of 52")
+    assert not any(f.field == "sm_count" for f in audit.audit_text(text).findings)
+
+
+SIZES = """| Model | VRAM | Bus | Cores | TMUs | Bandwidth |
+|---|---|---|---|---|---|
+| RTX 3080 | {} | {} | {} | {} | {} |
+"""
+
+
+@pytest.mark.parametrize(
+    ("row", "gpu", "wrong"),
+    [
+        (("10 GB", "320 bit", "8704", "272", "760 GB/s"), "10", []),
+        (("12 GB", "384 bit", "8960", "280", "912 GB/s"), "12", []),
+        # All but the size is of the other variant.
+        (("12 GB", "320 bit", "8704", "272", "760 GB/s"), "10", ["memory_bytes"]),
+        # Half of it is.
+        (("12 GB", "384 bit", "8960", "272", "760 GB/s"), "12", ["memory_bytes_per_s", "tmus"]),
+    ],
+)
+def test_one_wrong_size_accuses_no_other_cell(row: tuple[str, ...], gpu: str, wrong: list[str]) -> None:
+    found = audit.audit_text(SIZES.format(*row)).findings
+    assert sorted(f.field for f in found if f.verdict == "contradicts") == wrong
+    assert {f.gpu for f in found} == {f"NVIDIA GeForce RTX 3080 {gpu} GB"}

@@ -63,6 +63,8 @@ WIDE = 0.15
 FINE = 5
 # Claims of one row that only one of several variants explains: the row speaks of that one.
 DISTINCT = 2
+# A size in an id, and in a name.
+_SIZE, _SAID_SIZE = re.compile(r"-\d+gb\b"), re.compile(r"\d ?G", re.IGNORECASE)
 _COMMA = re.compile(r"(?<![\d.,])\d{1,3},(?:\d{1,2}|0\d\d)(?![\d.,])")
 _THOUSANDS = re.compile(rf"(?<![\d.,]){POINTED}(?![\d.,]) ?(?:[GT]|M?Hz)")
 
@@ -74,7 +76,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
         claims = _with_points_for_thousands(claims)
     ratios = [_of_ratio(claim) for claim in claims if claim.than]
     claims = _narrowed([_said_plainly(claim) for claim in claims if not claim.than])
-    claims = _of_launch_prices(claims)
+    claims = _of_launch_prices(_of_other_size(claims))
     systems = _of_systems(claims)
     claims = _summed(claims)
     verdicts = [_verdict(claim) for claim in claims]
@@ -132,7 +134,7 @@ def _of_launch_prices(claims: Sequence[Claim]) -> Sequence[Claim]:
             for n, c in of.items():
                 new = (catalog.get(c.gpu_ids[0]).text("launch") or "") >= min(right.values())
                 # What is less may be a later list price.
-                found[n] = c if agrees(c) or (new and min(numbers_of(c.values)) > _most(c)) else found[n]
+                found[n] = c if agrees(c) or (new and min(numbers_of(c.values)) > most_of(c)) else found[n]
     return found
 
 
@@ -179,6 +181,27 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
         return ids if ids and {*ids} <= {*c.gpu_ids} else c.gpu_ids
 
     return tuple(replace(c, gpu_ids=of(c)) for c in claims)
+
+
+def _of_other_size(claims: Sequence[Claim]) -> Sequence[Claim]:
+    """The claims; a row that one size gives to a variant, and all else to another one, is of the latter:
+    "RTX 3080 | 12 GB, 320 bit | 8,704 cores" has the wrong size, and nothing else."""
+    rows: dict[tuple[int, str, str], list[Claim]] = defaultdict(list)
+    for c in claims:
+        unsaid = len(c.gpu_ids) == c.count == 1 and not c.several and not _SAID_SIZE.search(c.gpu)
+        if c.block >= GRID and unsaid and c.field not in SHARED:
+            rows[c.block, c.gpu, c.gpu_ids[0]].append(c)
+    moved: dict[tuple[int, str, tuple[str, ...]], tuple[str, ...]] = {}
+    for (block, name, own), row in rows.items():
+        right = [agrees(c) for c in row]
+        alike_ = (i for i in agree.family(own) if _SIZE.sub("", i) == _SIZE.sub("", own))
+        for other in alike_ if not all(right) else ():
+            theirs = [agrees(replace(c, gpu_ids=(other,))) for c in row]
+            gained = {c.field for c, r, t in zip(row, right, theirs, strict=True) if t > r}
+            lost = {c.field for c, r, t in zip(row, right, theirs, strict=True) if r > t}
+            if len(gained - lost) > DISTINCT * len(lost | {"memory_bytes"}):
+                moved[block, name, (own,)] = (other,)
+    return [replace(c, gpu_ids=moved.get((c.block, c.gpu, c.gpu_ids), c.gpu_ids)) for c in claims]
 
 
 def _summed(claims: Sequence[Claim]) -> list[Claim]:

@@ -49,6 +49,8 @@ MOST_CELL = 14
 # Cells of such a row that the catalog does not confirm.
 MOST_ODD = 2
 
+# A word of a row, "2 x 104" one of them.
+_WORD = re.compile(r"\d+ ?[x\u00d7] ?\d\S*|\S+")
 _MODEL = (
     r"(?:NVIDIA|AMD|GeForce|Radeon|Quadro|Tesla|Titan|Arc [AB]|RTX|GTX|RX \d|MI\d{3}"
     r"|G?[ABHLTV]\d{2,3}S?(?!\d)|[LT]4(?!\d)|GB\d{3})"
@@ -644,8 +646,26 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
         len(one) == 1 and any(_fit(one[0], f) > 1 for f in label.fields) for one in values
     ):  # fmt: skip
         return tuple(Cell(line.line, cell.strip()) for cell in (text[: labels[-1].end], *cells))
+    label_end = labels[-1].end
+    if cells := _even(label_of(text[:label_end]), text[label_end:], len(gpus)):
+        return tuple(Cell(line.line, cell) for cell in (text[:label_end], *cells))
     # A row that belongs to the table, though nobody can tell its values apart.
     return (Cell(line.line, text),) if tokens[first].start < SHORT and label.fields else None
+
+
+def _even(label: Label, text: str, count: int) -> list[str]:
+    """As many cells as there are GPUs, of equally many words in which digits stand alike, most of which the
+    label reads: "TSMC N6 TSMC N6 TSMC 7nm TSMC 7nm", "2 x 104 104 120 N/A"."""
+    words = _WORD.findall(text)
+    size, rest = divmod(len(words), count)
+    if not size or rest or not label.fields:
+        return []
+    rows = [words[at : at + size] for at in range(0, len(words), size)]
+    stated = [row for row in rows if not CUES["no_value"].fullmatch(" ".join(row))]
+    shapes = {tuple(any(c.isdigit() for c in word) for word in row) for row in stated}
+    cells = [" ".join(row) for row in rows]
+    read = sum(any(r.values for r in readings(label, cell)) for cell in cells)
+    return cells if len(shapes) == 1 and 2 * read >= len(stated) else []
 
 
 @lru_cache(maxsize=65536)
