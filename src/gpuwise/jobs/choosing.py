@@ -288,7 +288,8 @@ def _answered(market: _Market, need: Need) -> Recommendation:
     try:
         choice = _with_verdict(market, _first_answer(market, need))
         paid = verdicts.not_for(need, choice) if need.asks == "able" and need.budget_usd else ""
-        return replace(choice, answer=f"{paid} {choice.answer}") if paid else choice
+        said = (choice.answer, paid) if names_of(need) else (paid, choice.answer)
+        return replace(choice, answer=" ".join(said)) if paid else choice
     except GpuwiseError as error:
         other, why = error.data.get("instead"), error.data.get("why")
         if need.asks == "number" and need.deadline_s is not None and (several := _in_time(market, need)):
