@@ -288,7 +288,8 @@ def _answered(market: _Market, need: Need) -> Recommendation:
     try:
         choice = _with_verdict(market, _first_answer(market, need))
         paid = verdicts.not_for(need, choice) if need.asks == "able" and need.budget_usd else ""
-        return replace(choice, answer=f"{paid} {choice.answer}") if paid else choice
+        said = (choice.answer, paid) if names_of(need) else (paid, choice.answer)
+        return replace(choice, answer=" ".join(said)) if paid else choice
     except GpuwiseError as error:
         other, why = error.data.get("instead"), error.data.get("why")
         if need.asks == "number" and need.deadline_s is not None and (several := _in_time(market, need)):
@@ -826,7 +827,8 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
             choice = _in_order(choice, [sold[0], *others])
     judged = need.asks or need.feature or verdicts.NOT_ENOUGH in need.notes
     there = {(gpu, n) for gpu, n in Counter(need.have).items() for n in range(1, n + 1)}
-    if need.asks == "speed" and not there.union(need.sets) & {(o.gpu_id, o.count) for o in choice.options}:
+    asked, ranked = there.union(need.sets), {(o.gpu_id, o.count) for o in choice.options}
+    if need.asks == "speed" and asked and not asked & ranked:
         name, count = _one_set(need) or ("", 0)
         refusal = name and market.facts_of(need, {name: (count,)})[0].refusal
         said, judged = f"{phrases.begun(phrases.counted(name, count))}: {refusal}." if refusal else "", False

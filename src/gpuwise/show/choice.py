@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from gpuwise.facts import catalog
 from gpuwise.facts.prices import STALE_DAYS, day
+from gpuwise.judge.choose import phrases
 from gpuwise.judge.choose.answer import LITTLE, cooled, question, taken_as_asked
 from gpuwise.judge.choose.candidates import FEW, host_of, names_of
 from gpuwise.judge.choose.need import USUAL_NOTE
@@ -263,9 +264,10 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
     lines += [f"{what}: {', '.join(dict.fromkeys(gpus))}" for what, gpus in marked.items() if gpus]
     if len(shown) > 1 and any(option.way == "unpriced" for option in shown):
         lines.append("what has no fresh price stands behind, at the last one that was seen")
-    in_8 = (o.gpu_id for o in shown if no_units(o.gpu_id, Precision(o.precision or found.need.precision)))
-    if found.need.task and (emulated := ", ".join(dict.fromkeys(in_8))):
-        lines.append(f"{emulated}: no units for its format: weights in it, products in 16 bits")
+    kept = ((o.gpu_id, Precision(o.precision or found.need.precision)) for o in shown)
+    alike = grouped((form, gpu) for gpu, form in kept if no_units(gpu, form))
+    for form, gpus in alike.items() if found.need.task else ():
+        lines.append(f"{', '.join(dict.fromkeys(gpus))}: no units for {form}: {phrases.INSTEAD[form]}")
     by = grouped((why, o.gpu_id) for o in shown[1:] for why in o.why if why.startswith(BY))
     lines += [f"{', '.join(dict.fromkeys(gpus))}: {why}" for why, gpus in by.items()]
     lines += _left_out(found)

@@ -220,9 +220,11 @@ class Cards(Words):
         if len(self.places) == 1 and catalog.get(self.places[0][0]).memory_varies and sizes:
             self.fields["memory_gb"] = (float(sizes[0]), float(sizes[0]))  # Which is sold with less, too
         elif sizes and any(catalog.get(gpu).memory_varies for gpu, *_ in self.places):
-            varied = [p for p in self.places if catalog.get(p[0]).memory_varies]
-            words = " ".join(self.plain[start:end] for *_, start, end in varied)
-            self.ignore(*(f"{size} GB" for size in sizes if f"{size}gb" in words or f"{size} gb" in words))
+            for gpu, _, start, end in self.places:
+                spec = catalog.get(gpu)  # That of one kind of several is not counted
+                own = re.findall(r"(\d+) ?gb", self.plain[start:end]) if spec.memory_varies else ()
+                most = round((spec.memory_bytes or 0.0) / 2**30)
+                self.ignore(*(f"{size} GB of {gpu}" for size in own if int(size) != most))
         self.quotes: tuple[Quote, ...] = ()
         self.sets, self.have, self.barred = tuple(dict.fromkeys(sets)), tuple(have), frozenset(barred)
         if any(number == needs.MOST_TOGETHER for _, number in self.sets):

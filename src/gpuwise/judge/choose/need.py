@@ -105,6 +105,8 @@ REPLACED = "what you have is replaced"
 # Kinds of purchases where used cards are asked for: of most, only a price of used and new ones is known.
 ANY_USED = ("used", "street")
 SUPPORTED = "cards of workstations and servers, which makers support where many rely on them"
+# Behind the name of a model, the format of its weights.
+_FORMAT = r"(?:[-:_.](?:i?q\d\w*|int[48]|fp8|bf16|fp16|awq|gptq|gguf))+$"
 # `predictor.fit.STATE_BYTES` of `adamw32`, with the weights.
 ALL_LEARN = (
     "all weights learn, by AdamW in mixed precision: 16 bytes a parameter (weights 2, gradients 2, a copy in "
@@ -495,9 +497,10 @@ def _of_model(
     limit = limit._replace(kind="TPOT") if limit and limit.kind == "step" else limit
     notes = [USUAL_NOTE] if alone and task == "infer" else []
     notes += [f"the first token within {units.seconds(first_s)}"] if first_s is not None else []
-    said, full = (re.sub(r"[^a-z\d]", "", each.casefold()) for each in (name, model.name))
-    same = not llms.is_file(name) and full not in said and name not in _SIZES
-    notes += [f"{name.removeprefix(SERVED)} counts as {model.name}, of the same shape"] * same
+    plain = name.removeprefix(SERVED).casefold()
+    said, full = (re.sub(r"[^a-z\d]", "", each) for each in (plain, model.name))
+    if full not in said and name not in _SIZES and not llms.is_file(name):
+        notes.append(f"{re.sub(_FORMAT, '', plain)} is taken as {model.name}")
     learns = ALL_LEARN if task == "full" else f"adapters, by {task}"
     notes += [learns] if task != "infer" else []
     formats: tuple[Precision, ...] = ()

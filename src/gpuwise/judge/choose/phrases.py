@@ -23,6 +23,8 @@ WORTH_SAYING = 0.01
 # Of a number of GPUs that no machine has: what it is made of stands behind.
 COUNTED = "is offered: counted as"
 MONTH_S = 2629800.0
+# Of a format of weights that a GPU does not compute in, and what it does instead.
+INSTEAD = {"fp8": "products in 16 bits", "bf16": "take fp16"}
 ALL_WEEK = 168.0
 
 
@@ -127,8 +129,8 @@ def weights_of(need: Need, option: Option) -> str:
         else f", {memory_filled(need, option)}{' each' * (option.count > 1)}"
     )
     weights = option.precision or need.precision
-    instead = {"fp8": "products in 16 bits", "bf16": "take fp16"}.get(weights, "")
-    kept = f", which it has no units for: {instead}" * no_units(option.gpu_id, Precision(weights))
+    lacks = no_units(option.gpu_id, Precision(weights))
+    kept = f", which it has no units for: {INSTEAD.get(weights, '')}" * lacks
     return f" with weights in {weights}{kept}{_engine(need, option)}{memory}"
 
 

@@ -221,7 +221,8 @@ def not_for(need: Need, found: Recommendation) -> str:
         return ""
     paid = {o: phrases.last_outlay(need, o) for o in found.options if o.last_usd}
     if not paid:
-        return "Whether that is possible cannot be said: no price of what does it is known."
+        what = "it" if priced.names_of(need) else "what does it"
+        return f"Whether the budget is kept cannot be said: no price of {what} is known."
     least = min(paid, key=lambda option: paid[option])
     able = "Yes" if paid[least] <= need.budget_usd else "No"
     machine = need.assumptions.host_usd is None
@@ -294,7 +295,7 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         return feature(found)
     if NOT_ENOUGH in need.notes:
         return "No, that much memory is not enough."
-    if need.asks == "able" and UNCHECKED in need.notes:
+    if need.asks == "able" and UNCHECKED in need.notes and not named:
         return ""  # Said by `not_for`
     if need.asks == "able" and len({*need.sets}) > 1 and not need.have:
         gpu, count = need.sets[0]  # "Is A enough, or should I take B"
