@@ -436,7 +436,7 @@ def _of_model(
     """The need of a language model to be served or trained."""
     from gpuwise.facts import llms
 
-    model = llms.find(_SIZES.get(name, name).removeprefix(SERVED))
+    model = llms.find(full := _SIZES.get(name, name).removeprefix(SERVED))
     words = {None: "infer", "train": "full", "finetune": "lora"}
     task = next((each for each in TASKS if each == words.get(mode, mode)), None)
     if task is None:
@@ -466,8 +466,9 @@ def _of_model(
             if published_in_4
             else "weights in bf16, fp8 or int4, whichever is fastest (--precision)"
         )
+    named = full if llms.is_file(full) else model.name
     need = Need(
-        workloads=((model.name, 1.0),), mode="infer" if task == "infer" else "train", task=task,
+        workloads=((named, 1.0),), mode="infer" if task == "infer" else "train", task=task,
         precision=Precision(precision) if precision else formats[0] if formats else FORMATS[task],
         formats=formats, gpus=gpus or (1, MOST_TOGETHER), form=form, notes=tuple(notes),
     )  # fmt: skip
@@ -490,6 +491,8 @@ def _with(need: Need, work: Work | None, latency: Latency | None, item: str) -> 
 
 def settled(need: Need) -> Need:
     """The need with what only all its parts together tell. Raises InputError where they contradict."""
+    from gpuwise.facts import llms
+
     said = list[str]()
     unlimited = need.acquire == "rent" and need.items is None and need.budget_usd is None
     if need.users > 1 and unlimited and (need.task != "infer" or need.concurrent):
@@ -514,9 +517,12 @@ def settled(need: Need) -> Need:
         people = need.concurrent or need.users
         # Of many who talk at once each has half of what one may hold, as a mean.
         usual = CONTEXTS[need.task] // (2 if need.task == "infer" and people > 1 else 1)
-        context = need.context or usual
+        most = llms.find(need.workloads[0][0]).context
+        context = need.context or min(usual, most or usual)
         need = replace(need, context=context)
         said.append(f"contexts of {context:,} tokens")
+        if most and context > most:
+            said[-1] += f", beyond the {most:,} that {need.workloads[0][0]} was made for"
         if need.task == "infer" and not need.reads:
             first = need.first_token_s is not None or need.latency_kind == "TTFT"
             said += [f"the first token: of a prompt of {context:,}, with no other before it"] * first
@@ -667,7 +673,9 @@ def need_of(
 
         # "2000 hours of audio", "3M tokens/night" and "5 lakh images" are read as in a question.
         tuned = "fine-tune " * (given.get("mode") in ("finetune", *TASKS[1:]))
-        plain = plainly(text := f"{tuned}{workload}: {work}")
+        sizes = [(name, given[name]) for name in ("prompt", "answer") if given.get(name)]
+        told = "".join(f", {name}s of {size} tokens" for name, size in sizes)
+        plain = plainly(text := f"{tuned}{workload}: {work}{told}")
         if quantities(plain) or rules.search(rules.P.gpu_hours, plain):
             workload, work = text, None
     if "%" in (work or "") and not workload:  # the shares of a mix are work, too
@@ -710,7 +718,7 @@ def need_of(
     named = [catalog.counted(name) for name in _list(given.get("gpu"))]
     ids = [(spec.id, number or 1) for name, number in named for spec in catalog.meant(name)]
     sets = tuple(ids) if any(number for _, number in named) else ()
-    sizes = [number for _, number in sets]
+    counts = [number for _, number in sets]
     budget = read("budget", lambda text: _budget(text, rates))
     hourly = budget is not None and budget[1] == "hour" and not (have or given.get("upgrade"))
     host, users, egress = given.get("host"), count("users"), read("egress", units.parse_memory_range)
@@ -745,7 +753,7 @@ def need_of(
         sold={"new": ("new",), "used": ANY_USED}.get(given.get("condition") or ""),
         sets=sets or None, only=tuple(gpu for gpu, _ in ids) if ids and not sets else None,
         egress_gb=egress[0] if egress else None,
-        gpus=(min(sizes), max(sizes)) if sizes and not given.get("gpus") else None,
+        gpus=(min(counts), max(counts)) if counts and not given.get("gpus") else None,
         memory_gb=read("memory", units.parse_memory_range), power_w=positive("power", "W"),
         outlet_w=positive("outlet", "W"), slots=positive("slots"), have=tuple(have) or None,
         reserved=(bool(term) and term != "no") or None, region=given.get("region") or None,
@@ -763,6 +771,17 @@ def need_of(
     if "context" in limits and not need.task:
         problem = f"a context is of a language model by name, not of {need.title or need.workloads[0][0]}"
         raise InputError(problem, hint="leave it out, or name a model: llama-3.1-8b")
+    prompt, answer = count("prompt"), count("answer")
+    if (prompt or answer) and need.task != "infer":
+        raise InputError("prompts and answers are of a served model", hint="served:llama-3.1-8b")
+    if prompt or answer:
+        from gpuwise.judge.choose.rules import USUAL
+
+        answer = answer or int(USUAL.answer)
+        limits = {"context": (prompt or 0) + answer} | limits | {"reads": (prompt or 0) / answer}
+        if not need.reads and prompt:
+            note = f"each answer of {answer:,} tokens follows a prompt of {prompt:,}, counted, too"
+            need = replace(need, notes=(*need.notes, note))
     need = replace(need, assumptions=replace(need.assumptions, **assumed), **limits)
     buys = need.acquire == "own" and budget is not None and budget[1] is None
     if buys and need.items is None and not (asking or users or stated["latency"]):
