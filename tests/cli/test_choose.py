@@ -392,3 +392,45 @@ def test_a_worker_that_is_paid_by_the_second_costs_nothing_while_nobody_asks(gpu
         cost = {o["way"]: o["cost_per_item_usd"]["value"] for o in json.loads(out)["options"]}
         ratios.append(cost["serverless"] / cost["on-demand"])
     assert ratios[1] == pytest.approx(ratios[0] * 2 * 0.15)  # It starts and waits as long as it works
+
+
+def test_lengths_of_prompts_and_answers_count_however_they_are_said(gpuwise) -> None:
+    gpu, lengths = ("--gpu", "h100-sxm", "--json"), ("--prompt", "2k", "--answer", "300")
+    served = "served:llama-3.1-70b"
+    words = f"{served} with prompts of 2000 tokens and answers of 300 tokens, 5 requests/s"
+    found = [
+        json.loads(gpuwise("choose", *asked, *gpu)[1])
+        for asked in (
+            (words,),
+            (served, "--work", "5 requests/s", *lengths),
+            (served, "--work", "129.6M tokens/day", *lengths),
+            (served, "--work", "129.6M tokens/day", "--context", "2300"),
+        )
+    ]
+    needs = [(each["need"]["context"], each["need"]["reads"], each["need"]["items"]) for each in found]
+    assert [need[0] for need in needs] == [2300] * 4
+    assert [need[1] for need in needs] == [pytest.approx(2000 / 300)] * 3 + [0]
+    speeds = [each["options"][0]["throughput"]["value"] / each["options"][0]["count"] for each in found]
+    assert speeds[1:3] == [pytest.approx(speeds[0])] * 2
+    assert speeds[3] > 1.3 * speeds[0]  # prompts that are not counted take no time
+    assert gpuwise("choose", "resnet50", *lengths)[0] == 2
+    assert gpuwise("choose", "llama-3.1-8b", "--mode", "qlora", *lengths)[0] == 2
+
+
+def test_a_configuration_of_ones_own_is_served_and_trained(gpuwise, tmp_path: Path) -> None:
+    """As `fit` and `predict` take it; what it is called is no matter."""
+    config = {
+        "model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 16, "num_attention_heads": 32,
+        "num_key_value_heads": 8, "intermediate_size": 8192, "vocab_size": 128256,
+        "tie_word_embeddings": True, "max_position_embeddings": 1024,
+    }  # fmt: skip
+    file = tmp_path / "config.json"
+    file.write_text(json.dumps(config))
+    for asked in ((f"served:hf:{file}",), (f"hf:{file}", "--mode", "lora"), ("--model", f"hf:{file}")):
+        code, out, err = gpuwise("choose", *asked, "--gpu", "l4", "--json")
+        assert code == 0, err
+        need = json.loads(out)["need"]
+        assert (need["workloads"], need["context"]) == ([[f"hf:{file}", 1.0]], 1024)  # no more than it has
+    longer = gpuwise("choose", f"served:hf:{file}", "--gpu", "l4", "--context", "2k")[1]
+    assert "beyond the 1,024" in longer
+    assert gpuwise("choose", f"served:hf:{tmp_path / 'none.json'}")[0] == 2

@@ -180,6 +180,7 @@ def test_a_served_model(gpuwise: Cli) -> None:
         (("served:qwen3-32b", "--gpu", "rtx-4090"), 5, "take 61.5 GiB on each GPU"),
         (("served:qwen3-8b", "--gpu", "v100-pcie-16gb"), 5, "an engine has 14.4 GiB"),
         (("served:qwen3-8b", "--precision", "fp32"), 2, "no weights in fp32"),
+        (("served:llama-3.1-8b", "--prompt", "130000", "--answer", "1073"), 2, "131,072"),
         (("served:qwen3-8b", "--from", "last"), 2, "take no result"),
         (("qwen3-8b", "--mode", "train"), 2, "qwen3-8b-lora"),
     ],
@@ -234,6 +235,13 @@ def test_a_file_of_the_user_s_is_traced_once_and_again_when_it_changes(
         )  # as if torch were missing
         assert speed("x @ x.T") == fast
     assert speed("x @ x.T @ x") < fast
+
+
+def test_a_served_model_is_asked_no_more_than_it_holds(gpuwise: Cli) -> None:
+    code, out, _ = gpuwise("predict", "served:gpt2", "--gpu", "l4")
+    assert (code, "prompts of 512, answers of 512" in out) == (0, True)
+    assert gpuwise("predict", "served:gpt2", "--gpu", "l4", "--prompt", "1000", "--answer", "24")[0] == 0
+    assert gpuwise("predict", "served:gpt2", "--gpu", "l4", "--prompt", "1000", "--answer", "25")[0] == 2
 
 
 @pytest.mark.parametrize(

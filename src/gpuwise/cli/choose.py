@@ -15,7 +15,7 @@ from gpuwise.cli import print as printer
 from gpuwise.cli.options import drawn_output, option, options, synonyms, together
 from gpuwise.errors import InputError
 from gpuwise.facts.prices import rates as known_rates
-from gpuwise.judge.choose.need import FIELDS, need_of
+from gpuwise.judge.choose.need import FIELDS, SERVED, need_of
 from gpuwise.model import units
 from gpuwise.model.result import Result
 
@@ -91,7 +91,7 @@ def command(
     if len(ways) > 1:
         raise InputError(f"{' and '.join(sorted(ways))} contradict each other", hint="--both, or one of them")
     old = None
-    if workload and Path(workload).suffix == ".json":
+    if workload and Path(workload).suffix == ".json" and not workload.startswith(("hf:", SERVED)):
         from gpuwise.store.codec import load_choice
 
         old = load_choice(Path(workload))

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 USUAL = (Precision.BF16, Precision.FP16, Precision.TF32, Precision.FP32)
 """Precisions in the order in which they are taken where none is asked for."""
 SERVED, MODULE = "served:", "module:"
+# Tokens of a prompt and of an answer of a served model; fewer where the model holds fewer.
+USUAL_LENGTHS = 1024, 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,8 +50,8 @@ class PredictRequest(Asked):
     compile: bool = True
     recipe: Recipe = "tuned"
     counts: tuple[int, ...] = (1,)  # GPUs of one machine that work together, each number by itself
-    prompt: int = 1024  # Tokens of a prompt, of a served model
-    answer: int = 1024  # Tokens of an answer, of a served model
+    prompt: int = USUAL_LENGTHS[0]  # Tokens of a prompt, of a served model
+    answer: int = USUAL_LENGTHS[1]  # Tokens of an answer, of a served model
     calibration: Result | None = None  # A result of one of these GPUs, whose steps sharpen the rest
     source: Result | None = None  # A result of another GPU that holds the same question
     sort: str = "speed"  # Or efficiency, power, memory, name: the best first
@@ -266,14 +268,21 @@ def _served(
     if request.mode == "train":
         hint = f"{name}-full, {name}-lora and {name}-qlora train"
         raise InputError(f"{workload} is a server, which does not train", hint=hint, code="train", model=name)
-    usual = llms.stored(model_of(workload), name) or Precision.BF16
+    model = model_of(workload)
+    prompt, answer = request.prompt, request.answer
+    if model.context and prompt + answer > model.context:
+        if (prompt, answer) != USUAL_LENGTHS:
+            problem = f"{model.name} was made for {model.context:,} tokens, not {prompt + answer:,}"
+            raise InputError(problem, hint="a shorter prompt, or a config.json of the stretched model")
+        prompt = answer = model.context // 2
+    usual = llms.stored(model, name) or Precision.BF16
     config = RunConfig(
         workload=workload,
         mode="infer",
         precision=Precision(request.precision or usual),
         batch=batch,
     )
-    lengths = Lengths(prompt=request.prompt, answer=request.answer)
+    lengths = Lengths(prompt=prompt, answer=answer)
     return forecast_served(config, gpus, lengths=lengths, count=count)
 
 

@@ -481,7 +481,7 @@ def _of_model(
     """The need of a language model to be served or trained."""
     from gpuwise.facts import llms
 
-    model = llms.find(_SIZES.get(name, name).removeprefix(SERVED))
+    model = llms.find(full := _SIZES.get(name, name).removeprefix(SERVED))
     words = {None: "infer", "train": "full", "finetune": "lora"}
     task = next((each for each in TASKS if each == words.get(mode, mode)), None)
     if task is None:
@@ -515,8 +515,9 @@ def _of_model(
             if published_in_4
             else "weights in bf16, fp8 or int4, whichever is fastest (--precision)"
         )
+    named = full if llms.is_file(full) else model.name
     need = Need(
-        workloads=((model.name, 1.0),), mode="infer" if task == "infer" else "train", task=task,
+        workloads=((named, 1.0),), mode="infer" if task == "infer" else "train", task=task,
         precision=Precision(precision) if precision else formats[0] if formats else FORMATS[task],
         formats=formats, gpus=gpus or (1, MOST_TOGETHER), form=form, notes=tuple(notes),
     )  # fmt: skip
@@ -539,6 +540,8 @@ def _with(need: Need, work: Work | None, latency: Latency | None, item: str) -> 
 
 def settled(need: Need) -> Need:
     """The need with what only all its parts together tell. Raises InputError where they contradict."""
+    from gpuwise.facts import llms
+
     said = list[str]()
     unlimited = need.acquire == "rent" and need.items is None and need.budget_usd is None
     if need.users > 1 and unlimited and (need.task != "infer" or need.concurrent):
@@ -563,9 +566,12 @@ def settled(need: Need) -> Need:
         people = need.concurrent or need.users
         # Of many who talk at once each has half of what one may hold, as a mean.
         usual = CONTEXTS[need.task] // (2 if need.task == "infer" and people > 1 else 1)
-        context = need.context or usual
+        most = llms.find(need.workloads[0][0]).context
+        context = need.context or min(usual, most or usual)
         need = replace(need, context=context)
         said.append(f"contexts of {context:,} tokens")
+        if most and context > most:
+            said[-1] += f", beyond the {most:,} that {need.workloads[0][0]} was made for"
         if need.task == "infer" and not need.reads:
             first = need.first_token_s is not None or need.latency_kind == "TTFT"
             said += [f"the first token: of a prompt of {context:,}, with no other before it"] * first
@@ -753,8 +759,9 @@ def need_of(
     if "context" in limits and not need.task:
         problem = f"a context is of a language model by name, not of {need.title or need.workloads[0][0]}"
         raise InputError(problem, hint="leave it out, or name a model: llama-3.1-8b")
-    need = replace(need, assumptions=replace(need.assumptions, **assumed), **limits)
-    need = _noted(need, said, options)
+    lengths, note = _lengths(need, options)
+    need = replace(need, assumptions=replace(need.assumptions, **assumed), **(lengths | limits))
+    need = _noted(need, said, options, note)
     buys = need.acquire == "own" and budget is not None and budget[1] is None
     if buys and need.items is None and not (said.asking or options.count("users") or given.get("latency")):
         need = replace(need, goal="speed")  # As where a question names a sum: the most that the money buys
@@ -767,7 +774,7 @@ def _said(workload: str | None, options: _Options, today: date | None) -> _Said:
         problem = f"a question has at most {LONGEST_QUESTION:,} characters, not {len(workload or ''):,}"
         raise InputError(problem, hint="leave out what the choice does not depend on")
     given = options.texts
-    workload, work = _work_in_words(workload, given.get("work"), given.get("mode"))
+    workload, work = _work_in_words(workload, given)
     if "%" in (work or "") and not workload:  # the shares of a mix are work, too
         workload, work = work, None
     stated: dict[str, Any] = {
@@ -796,17 +803,20 @@ def _said(workload: str | None, options: _Options, today: date | None) -> _Said:
     return _Said(need_for(shares, **stated), purpose, hours=hours, counted=counted)
 
 
-def _work_in_words(workload: str | None, work: str | None, mode: str | None) -> tuple[str | None, str | None]:
+def _work_in_words(workload: str | None, given: Mapping[str, Any]) -> tuple[str | None, str | None]:
     """(workload, work), as one question where an amount needs to be read as in one: "2000 hours of audio",
     "3M tokens/night", "5 lakh images"."""
+    work = given.get("work")
     texts = r"\b(?:request|sample|example|document|conversation|message|prompt|record|hour|h)s?\b"
     if work and workload and (not units.is_work(work) or re.search(texts, work)):
         from gpuwise.judge.choose import rules
         from gpuwise.judge.choose.amounts import quantities
         from gpuwise.judge.choose.wording import plainly
 
-        tuned = "fine-tune " * (mode in ("finetune", *TASKS[1:]))
-        plain = plainly(text := f"{tuned}{workload}: {work}")
+        tuned = "fine-tune " * (given.get("mode") in ("finetune", *TASKS[1:]))
+        sizes = [(name, given[name]) for name in ("prompt", "answer") if given.get(name)]
+        told = "".join(f", {name}s of {size} tokens" for name, size in sizes)
+        plain = plainly(text := f"{tuned}{workload}: {work}{told}")
         if quantities(plain) or rules.search(rules.P.gpu_hours, plain):
             return text, None
     return workload, work
@@ -883,9 +893,25 @@ def _limits(
     )  # fmt: skip
 
 
-def _noted(need: Need, said: _Said, options: _Options) -> Need:
+def _lengths(need: Need, options: _Options) -> tuple[dict[str, Any], str]:
+    """(what prompts and answers of a served model set, how they are counted). Raises InputError for work that
+    has none."""
+    prompt, answer = options.count("prompt"), options.count("answer")
+    if not (prompt or answer):
+        return {}, ""
+    if need.task != "infer":
+        raise InputError("prompts and answers are of a served model", hint="served:llama-3.1-8b")
+    from gpuwise.judge.choose.rules import USUAL
+
+    answer = answer or int(USUAL.answer)
+    note = f"each answer of {answer:,} tokens follows a prompt of {prompt:,}, counted, too" if prompt else ""
+    lengths = {"context": (prompt or 0) + answer, "reads": (prompt or 0) / answer}
+    return lengths, "" if need.reads else note
+
+
+def _noted(need: Need, said: _Said, options: _Options, note: str) -> Need:
     """The need with how options were taken, and the currency of its sums."""
-    given, notes, rates = options.texts, list(need.notes), options.rates
+    given, notes, rates = options.texts, [*need.notes, *[note] * bool(note)], options.rates
     late = given.get("latency") or ""
     if given.get("upgrade"):
         notes.append(REPLACED)
