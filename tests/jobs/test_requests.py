@@ -27,6 +27,15 @@ def test_what_is_no_whole_number_is_refused_with_its_field(field: str, value: ob
         PredictRequest(workload="resnet50", **{field: value})  # type: ignore[arg-type]
 
 
+def test_what_is_no_name_and_no_result_is_refused_with_its_field() -> None:
+    for wrong in (42, ("l4", None), gpuwise.find_gpu("l4")):
+        with pytest.raises(InputError, match="^gpus "):
+            gpuwise.predict("resnet50", gpus=wrong)
+    for job in (gpuwise.compare, gpuwise.report):
+        with pytest.raises(InputError, match="^results "):
+            job(("results/h200/quick.json", "results/h200/quick-earlier.json"))
+
+
 def test_a_request_of_nothing_is_refused() -> None:
     with pytest.raises(InputError, match="needs a result"):
         gpuwise.report(())
