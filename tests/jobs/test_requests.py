@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,17 @@ def test_one_value_is_enough_where_several_are_taken() -> None:
 def test_what_is_no_whole_number_is_refused_with_its_field(field: str, value: object) -> None:
     with pytest.raises(InputError, match=f"^{field} takes whole numbers"):
         PredictRequest(workload="resnet50", **{field: value})  # type: ignore[arg-type]
+
+
+def test_what_is_no_name_and_no_result_is_refused_with_its_field() -> None:
+    gpus: Any = (42, ("l4", None), gpuwise.find_gpu("l4"))
+    for wrong in gpus:
+        with pytest.raises(InputError, match="gpus takes"):
+            gpuwise.predict("resnet50", gpus=wrong)
+    paths: Any = ("results/h200/quick.json", "results/h200/quick-earlier.json")
+    for job in (gpuwise.compare, gpuwise.report):
+        with pytest.raises(InputError, match="results takes"):
+            job(paths)
 
 
 def test_a_request_of_nothing_is_refused() -> None:

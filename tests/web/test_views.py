@@ -257,7 +257,7 @@ def test_predict_answers_for_workload_batch_and_precision(client: TestClient) ->
 def test_predict_says_what_is_wrong_beside_the_form(client: TestClient) -> None:
     page = client.get("/predict?batch=many")
     assert page.status_code == client.get("/predict.json?batch=many").status_code == 400
-    assert "batch is a number, not &#39;many&#39;" in page.text
+    assert "batch is a positive number, not &#39;many&#39;" in page.text
     assert 'name="batch"' in page.text
 
 

@@ -186,6 +186,14 @@ class Cost:
     bytes_per_item: float | None = None
 
 
+# Items of a request's tuples: how their type begins, what is none of them, what they are, and one of them.
+_ITEMS: tuple[tuple[str, Callable[[object], bool], str, str], ...] = (
+    ("int", lambda each: isinstance(each, str | float), "whole numbers", "16"),
+    ("str,", lambda each: not isinstance(each, str), "names", "'rtx-4090'"),
+    ("Result,", lambda each: isinstance(each, str | Path), "results", "load('result.json')"),
+)
+
+
 class Asked:
     """A request of a job. In a field of several values one alone is enough, and a text is a path where one is
     wanted: `gpus="rtx-4090"`, `files="draft.md"`."""
@@ -199,9 +207,10 @@ class Asked:
             if several in ("tuple", "frozenset") and kind.endswith("]"):
                 alone = isinstance(value, str) or not isinstance(value, Iterable)
                 items = (value,) if alone else tuple(value)
-                if wrong := [e for e in items if item.startswith("int") and isinstance(e, str | float)]:
-                    problem = f"{field.name} takes whole numbers, not {wrong[0]!r}"
-                    raise InputError(problem, hint=f"such as {field.name}=16")
+                for start, no_such, what, such in _ITEMS:
+                    if item.startswith(start) and (wrong := [each for each in items if no_such(each)]):
+                        problem = f"{field.name} takes {what}, not {wrong[0]!r}"
+                        raise InputError(problem, hint=f"such as {field.name}={such}")
                 made = map(Path, items) if item.startswith("Path") else items
                 object.__setattr__(self, field.name, (tuple if several == "tuple" else frozenset)(made))
 
