@@ -1,6 +1,7 @@
 """Fit the predictor's parameters to a folder of public measurements and write them as JSON.
 
     python -m evaluation.predict.refit DATA_FOLDER
+    python -m evaluation.predict.refit DATA_FOLDER --products step
 
 For each set: parameters from all its rows, and half widths of 80 % intervals from the errors of GPUs that
 were left out (families for matrix products), by evidence level. `python -m evaluation.predict --holdout gpu`
@@ -23,6 +24,7 @@ from evaluation.predict import cross
 from evaluation.predict.case import Case
 from evaluation.predict.protocols import SETS, Holdout, Predictions, load, predict_all
 from evaluation.predict.rivals import constants
+from evaluation.predict.sets import gemm
 from evaluation.predict.shipped import FITTED
 from gpuwise.predictor import rates
 from gpuwise.predictor.rates import LEVEL, PARAMETERS
@@ -44,7 +46,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--products", metavar="NAME", action="append", help="fit only these anew")
     given = parser.parse_args()
+    if given.products:
+        fit_some(given.folder, given.products)
+        return
     groups: dict[str, Any] = {}
     for group, (name, file) in FILES.items():
         path = given.folder / file
@@ -58,6 +64,17 @@ def main() -> None:
         how = "python -m evaluation.predict.refit DATA_FOLDER"
         document = {"schema": 1, "fitted_by": how, "level": LEVEL, "groups": part}
         path.write_text(json.dumps(document, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def fit_some(folder: Path, names: Sequence[str]) -> None:
+    """Fit only these parameters of products, of all engines and families where they have no suffix: the rest
+    stays as shipped, so that networks whose classes of kernels rest on it keep their times."""
+    document = json.loads(PARAMETERS.read_text(encoding="utf-8"))
+    shipped = document["groups"]["gemm"]["parameters"]
+    name, file = FILES["gemm"]
+    free = {key for key in shipped if key.split("/")[0] in names} | set(names)
+    shipped |= gemm.refit(load(folder / file, name), shipped, sorted(free))
+    PARAMETERS.write_text(json.dumps(document, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def fitted(group: str, name: str, cases: Sequence[Case], file: str) -> dict[str, Any]:

@@ -60,6 +60,16 @@ def test_amd_reaches_less_of_its_peak(
     assert value(found) == pytest.approx(measured, rel=0.22)
 
 
+@pytest.mark.parametrize(("gpu", "rough"), [("arc-pro-b60", True), ("mi300x", False), ("l4", False)])
+def test_a_maker_of_whose_cards_no_served_row_is_known_gives_an_order_of_magnitude(
+    gpu: str, rough: bool
+) -> None:
+    found = one(1, gpu=gpu)
+    assert found.throughput is not None
+    assert found.is_rough == rough
+    assert (found.throughput.value / found.throughput.low > 3.1) == rough
+
+
 def test_two_gpus_are_faster_but_not_twice() -> None:
     assert value(one()) < value(one(count=2)) < 2 * value(one())
 

@@ -158,14 +158,20 @@ def test_waiting_for_the_device_costs_time() -> None:
     assert wait > index
 
 
-def test_a_short_sum_loses_more_where_nothing_hides_a_tile_s_end() -> None:
-    def share(gpu: str, k: int) -> float:
-        found = card(gpu)
-        seconds = product_seconds(products(8192, 8192, k), found, on_card(GEMM, found), "bf16")
-        return float(2.0 * 8192 * 8192 * k / seconds[0] / found.peak("bf16"))
+@pytest.mark.parametrize("gpu", ["a100-sxm4-80gb", "h200-sxm", "b200-sxm"])
+def test_a_short_sum_loses_what_nothing_hides_of_a_tile_s_end(gpu: str) -> None:
+    found = card(gpu)
 
-    lost = {gpu: share(gpu, 512) / share(gpu, 8192) for gpu in ("a100-sxm4-80gb", "b200-sxm")}
-    assert lost["a100-sxm4-80gb"] < lost["b200-sxm"] < 1.0
+    def rate(k: int) -> float:
+        return k / float(product_seconds(products(8192, 8192, k), found, on_card(GEMM, found), "bf16")[0])
+
+    # In public tables large products lose 14 to 18 % of their rate from 8,192 terms to 512.
+    assert 0.72 < rate(512) / rate(8192) < 0.90
+
+
+def test_a_launch_is_no_mere_number_of_cycles() -> None:
+    slow, fast = card("a100-sxm4-80gb"), card("rtx-5090")
+    assert 1.0 < latency(slow, 1e-6) / latency(fast, 1e-6) < fast.clock_hz / slow.clock_hz
 
 
 def test_a_launch_hides_behind_long_kernels_where_each_is_launched_by_the_host() -> None:

@@ -5,7 +5,7 @@ Kernel times with a warm L2. The format is bf16 unless the file's name has anoth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import log
 
@@ -78,8 +78,19 @@ def fit(cases: Sequence[Case]) -> Parameters:
             priors = vendor | priors
         priors = {f"{name}/{case.card.engine}": Prior(0.0, s) for name, s in _ENGINE.items()} | priors
         priors |= {f"{name}/{case.card.family}": Prior(0.0, s) for name, s in _FAMILY.items()}
-    predicted, measured = _model(usable), np.array([case.measured for case in usable])
-    return fit_parameters(lambda p: np.log(predicted(p) / measured), priors, sigma=0.15)
+    return _fitted(usable, priors, {})
+
+
+def refit(cases: Sequence[Case], shipped: Parameters, free: Sequence[str]) -> Parameters:
+    """The `free` parameters fitted anew around those shipped, beside the rest of them."""
+    priors = {name: Prior(shipped.get(name, 0.0), 0.3) for name in free}
+    found = _fitted(_sampled([case for case in cases if not case.refusal]), priors, shipped)
+    return {name: round(value, 5) for name, value in found.items()}
+
+
+def _fitted(cases: Sequence[Case], priors: Mapping[str, Prior], rest: Parameters) -> Parameters:
+    predicted, measured = _model(cases), np.array([case.measured for case in cases])
+    return fit_parameters(lambda p: np.log(predicted({**rest, **p}) / measured), priors, sigma=0.15)
 
 
 def _sampled(cases: Sequence[Case]) -> list[Case]:

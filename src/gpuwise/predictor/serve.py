@@ -36,7 +36,7 @@ from gpuwise.model import units
 from gpuwise.model.llm import LanguageModel
 from gpuwise.model.precision import SERVED, Precision
 from gpuwise.model.question import RunConfig
-from gpuwise.model.result import Basis, Record
+from gpuwise.model.result import Basis, Issue, Record
 from gpuwise.model.result import refused as refused_by
 from gpuwise.predictor.card import Card, bus, card
 from gpuwise.predictor.rates import (
@@ -192,11 +192,14 @@ def _answer(
     drawn = replace(mean, high=min(mean.high, found.power_w))
     fitted = found.id in document()["groups"]["serving"]["cards"]
     evidence: Basis = "calibrated" if fitted else "spec-only"
+    # Served models were measured on NVIDIA's cards, and on those of makers with a share of their own.
+    unseen = found.vendor != "NVIDIA" and f"decode/{found.vendor}" not in shipped("serving")
+    why = f"order of magnitude only: no served model was measured on cards of {found.vendor}"
     hard, halves = np.array([traits(work)]), {}
     for part in ("TPOT", "TTFT"):
         group = f"serving:{part}"
         usual = shipped_half(group, evidence) * float(shipped_difficulty(group, evidence).of(hard)[0])
-        halves[part] = usual + found.unproven(peak_of(precision, found))
+        halves[part] = max(usual + found.unproven(peak_of(precision, found)), log(10) / 2 if unseen else 0.0)
     method = f"conformal, {evidence}"
     speed = around(batch / per_token, halves["TPOT"], method=method)
     # A newer engine may schedule the next step while the GPU is at this one.
@@ -207,6 +210,7 @@ def _answer(
         blank, question=replace(blank.question, batch=batch), seconds=per_token, basis=evidence,
         throughput=speed, first_token_s=around(first, halves["TTFT"], method=method),
         watts=drawn.times(blank.gpus),
+        issues=(Issue.warning("order-of-magnitude", why, "measure one on the card"),) if unseen else (),
         notes=(f"by vLLM: prompts of {lengths.prompt:,}, answers of {lengths.answer:,} tokens, {batch} "
                f"sequence{'s' * (batch > 1)}, weights in {precision}{instead}: with their KV cache "
                f"{units.gibibytes(needed)} on each GPU",),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from evaluation.predict.sets import eager, power, serving, training, vision
+from evaluation.predict.sets import eager, gemm, power, serving, training, vision
 from evaluation.predict.sets.traced import Work
 from evaluation.predict.shipped import parameters as shipped
 from evaluation.predict.transformers import transformer
@@ -151,3 +152,17 @@ def test_a_batch_touches_more_experts_up_to_all() -> None:
     model = serving.served("MiniMaxAI/MiniMax-M2.5")
     assert model.touched(1) == pytest.approx(model.chosen / model.experts)
     assert model.touched(1) < model.touched(16) < model.touched(10_000) <= 1.0
+
+
+def test_products_fitted_anew_change_what_was_asked_for_alone() -> None:
+    known = shipped("gemm")
+    slower = {**known, "launch": known["launch"] + 0.2}
+    shapes = [
+        {"m": str(m), "n": "256", "k": str(k), "h200_sxm": "1"} for m in (1, 64, 512) for k in (64, 512)
+    ]
+    cases = gemm.read(shapes)
+    times = gemm.predict(slower, cases)
+    measured = [replace(case, measured=float(time)) for case, time in zip(cases, times, strict=True)]
+    found = gemm.refit(measured, known, ["launch"])
+    assert found.keys() == {"launch"}
+    assert known["launch"] + 0.15 < found["launch"] < known["launch"] + 0.21
