@@ -566,12 +566,13 @@ def settled(need: Need) -> Need:
         people = need.concurrent or need.users
         # Of many who talk at once each has half of what one may hold, as a mean.
         usual = CONTEXTS[need.task] // (2 if need.task == "infer" and people > 1 else 1)
-        most = llms.find(need.workloads[0][0]).context
+        name = need.workloads[0][0]
+        most = llms.find(name).context if llms.is_file(name) or llms.known(name) else None
         context = need.context or min(usual, most or usual)
         need = replace(need, context=context)
         said.append(f"contexts of {context:,} tokens")
         if most and context > most:
-            said[-1] += f", beyond the {most:,} that {need.workloads[0][0]} was made for"
+            said[-1] += f", beyond the {most:,} that {name} was made for"
         if need.task == "infer" and not need.reads:
             first = need.first_token_s is not None or need.latency_kind == "TTFT"
             said += [f"the first token: of a prompt of {context:,}, with no other before it"] * first
