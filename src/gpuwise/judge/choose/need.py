@@ -498,8 +498,8 @@ def _of_model(
     notes = [USUAL_NOTE] if alone and task == "infer" else []
     notes += [f"the first token within {units.seconds(first_s)}"] if first_s is not None else []
     plain = name.removeprefix(SERVED).casefold()
-    said, full = (re.sub(r"[^a-z\d]", "", each) for each in (plain, model.name))
-    if full not in said and name not in _SIZES and not llms.is_file(name):
+    said, own = (re.sub(r"[^a-z\d]", "", each) for each in (plain, model.name))
+    if own not in said and name not in _SIZES and not llms.is_file(name):
         notes.append(f"{re.sub(_FORMAT, '', plain)} is taken as {model.name}")
     learns = ALL_LEARN if task == "full" else f"adapters, by {task}"
     notes += [learns] if task != "infer" else []
