@@ -774,7 +774,11 @@ def _in_full(market: _Market, need: Need, gpu: str, reason: Issue) -> str:
         sold = [o for o in market.usable(need) if gpu in o.gpu_ids and (o.per_hour or o.count == 1)]
         today = market.facts.today
         late = {offer: not prices.is_fresh(offer, today) for offer in sold}
-        for offer in sorted(sold, key=lambda o: (o.per_hour, late[o], o.count != number, o.per_gpu))[:1]:
+        newest = {
+            offer: -prices.day(offer.seen_on).toordinal() * late[offer] for offer in sold
+        }  # Of old ones
+        sold.sort(key=lambda o: (o.per_hour, late[o], o.count != number, newest[o], o.per_gpu))
+        for offer in sold[:1]:
             kind = f"/h, {offer.provider}, {offer.kind}" if offer.per_hour else f", {fit.SOLD[offer.kind]}"
             many = "one" if offer.count == 1 else f"{offer.count:g}"
             why += f" ({many} at {usd(offer.amount)}{kind}, {offer.seen_on[:7]})"

@@ -151,3 +151,26 @@ def test_the_supply_is_the_least_that_is_sold(need, speed, offer, card_w: float,
     (bought,) = made(asked, [speed("rtx-4090", 100.0)], [offer("rtx-4090", 2000, "new")]).options
     # 1.2 times what the card and a host under load (250 W) draw.
     assert supply in setup(asked, replace(bought, power_w=card_w))
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        ("1000W box, two free double slots: llama 70b", {"supply_w": 1000.0, "slots": 4.0}),
+        ("300 W card for llama 8b", {"power_w": 300.0}),
+        ("I just bought 10 P40 for llama 8b", {"have": ("p40",) * 10}),
+        ("if I bought a P40 for llama 8b", {"sets": (("p40", 1),)}),
+        ("cloud gives me T4 or L4 for llama 8b", {"sets": (("t4", 1), ("l4", 1))}),
+        ("a P40 for llama 70b if I put three in, or a 3090", {"sets": (("p40", 3), ("rtx-3090", 1))}),
+        ("g5.12xlarge for llama 70b", {"sets": (("a10g", 4),), "providers": ("aws",)}),
+        ("rent 147 hours of a single A10G for llama 8b", {"hire_h": 147.0}),
+        ("rent an L4 for llama 8b and download 3 TB of results", {"egress_gb": 3000}),
+        ("rent an L4 for llama 8b, and download a 40 GB model", {}),
+        ("I have 4x A10G on aws, too small for llama 70b, what to rent", {"memory_gb": None}),
+    ],
+)
+def test_machines_hours_and_what_is_there(text: str, fields: dict[str, object]) -> None:
+    said = read(text, {}).fields
+    assert {name: said.get(name) for name in fields} == fields
+    assert ("egress_gb" in said) == ("TB" in text)
+    assert not (said.get("providers") and "too small" in text)
