@@ -55,7 +55,9 @@ def answers(package: str, run: Callable[[], object]) -> list[str]:
         code = frame.f_code
         if id(code) not in known:
             path = code.co_filename.removeprefix(root)
+            # A cue is spelt out once in a process, whatever ran before.
             ours = path != code.co_filename and not code.co_name.startswith("<")
+            ours &= (path, code.co_name) != ("words.py", "_whole")
             known[id(code)] = f"{path.removesuffix('.py')}.{code.co_qualname}" if ours else None, code
         name, _ = known[id(code)]
         if name is None or isinstance(answer, GeneratorType):
