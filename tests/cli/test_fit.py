@@ -240,3 +240,15 @@ def test_speeds_point_to_those_of_a_server(gpuwise: Callable[..., Ran]) -> None:
     words = ("--gpu", "l40s", "--weights", "bf16")
     assert "gpuwise predict served:qwen3-8b" in gpuwise("fit", "qwen3-8b", *words)[1]
     assert "served:" not in gpuwise("fit", "qwen3-8b", "--gpu", "l40s", "--weights", "q4_k_m")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "follow"),
+    [(("matmul",), "bench matmul"), (("resnet50", "--gpu", "l4"), "predict resnet50 --gpu l4")],
+)
+def test_what_is_no_language_model_is_told_a_verb_that_takes_it(
+    gpuwise: Call, words: tuple[str, ...], follow: str
+) -> None:
+    code, _, err = gpuwise("fit", *words)
+    assert code == 2
+    assert f"gpuwise {follow}\n" in err

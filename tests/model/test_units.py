@@ -462,3 +462,10 @@ def test_the_example_of_a_count_is_of_its_kind() -> None:
         with pytest.raises(InputError) as refused:
             units.parse_counts("4kb", what)
         assert refused.value.hint == f"write {like}"
+
+
+@pytest.mark.parametrize(("text", "unit"), [("TTFT<500", "500ms"), ("TTFT<99", "99s"), ("TPOT<30", "30ms")])
+def test_a_latency_without_its_unit_is_told_the_likely_one(text: str, unit: str) -> None:
+    with pytest.raises(InputError) as caught:
+        units.parse_latency(text)
+    assert unit in caught.value.hint

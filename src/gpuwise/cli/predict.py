@@ -149,10 +149,14 @@ def fit(model: str, to: printer.Output, **options: Any) -> None:
         answer = fit_model(FitRequest(model=model, **{**given, "gpus": gpus}))
     except InputError:
         from gpuwise.judge.choose.need import is_work
+        from gpuwise.workloads import registry
 
         if not is_work(model) or llms.known(model) or llms.note(model):
             raise
-        hint = shlex.join(["gpuwise", "predict", model, *(["--gpu", names] if names else [])])
+        name = model.casefold()
+        limit = name in registry.names() and registry.get(name).spec.modes == ("limit",)
+        verb = "bench" if limit else "predict"  # a limit of the hardware is measured
+        hint = shlex.join(["gpuwise", verb, model, *(["--gpu", names] if names and not limit else [])])
         raise InputError(f"{model} is not a language model", hint=hint) from None
     number = len({row.gpu_id for row in answer.value})
     if to.file is None and number > MOST_ROWS and not _are_listed(names):

@@ -406,7 +406,7 @@ def parse_latency(text: str) -> Latency:
         raise InputError(problem, hint="write it like 'TPOT<=30ms' or 'TTFT<=2s'")
     kind: Literal["TPOT", "TTFT"] = "TPOT" if match[1].upper() == "TPOT" else "TTFT"
     if re.fullmatch(r"[\d.]+", match[2].strip()):
-        unit = "ms" if kind == "TPOT" else "s"
+        unit = "ms" if kind == "TPOT" or len(match[2].strip().partition(".")[0]) > 2 else "s"
         raise InputError(f"{text!r} lacks its unit", hint=f"write '{kind}<={match[2].strip()}{unit}'")
     return Latency(kind, parse_seconds(match[2]))
 
