@@ -247,7 +247,7 @@ def test_speeds_point_to_those_of_a_server(gpuwise: Callable[..., Ran]) -> None:
     [(("matmul",), "bench matmul"), (("resnet50", "--gpu", "l4"), "predict resnet50 --gpu l4")],
 )
 def test_what_is_no_language_model_is_told_a_verb_that_takes_it(
-    gpuwise: Call, words: tuple[str, ...], follow: str
+    gpuwise: Callable[..., Ran], words: tuple[str, ...], follow: str
 ) -> None:
     code, _, err = gpuwise("fit", *words)
     assert code == 2
