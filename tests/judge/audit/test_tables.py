@@ -1047,3 +1047,35 @@ def test_one_wrong_size_accuses_no_other_cell(row: tuple[str, ...], gpu: str, wr
     found = audit.audit_text(SIZES.format(*row)).findings
     assert sorted(f.field for f in found if f.verdict == "contradicts") == wrong
     assert {f.gpu for f in found} == {f"NVIDIA GeForce RTX 3080 {gpu} GB"}
+
+
+FORMS = "| | {} | H100 SXM |\n|---|---|---|\n| Power | {} | 700 W |\n| Memory | 128 GB | 80 GB |\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "watts", "verdict"),
+    [
+        ("Gaudi 3", "900 W", "agrees"),
+        ("Gaudi 3", "600 W", "contradicts"),
+        ("Gaudi 3 PCIe", "600 W", "cannot tell"),
+        ("Gaudi 3 OAM", "600 W", "contradicts"),
+    ],
+)
+def test_a_form_that_the_catalog_lacks_is_not_held_to_another_ones_power(
+    name: str, watts: str, verdict: str
+) -> None:
+    found = audit.audit_text(FORMS.format(name, watts)).findings
+    assert next(f.verdict for f in found if f.field == "power_w" and f.stated == watts) == verdict
+
+
+@pytest.mark.parametrize(
+    ("aside", "verdict"),
+    [
+        ("without sparsity", "agrees"), ("forget sparsity for now", "agrees"),
+        ("ignoring sparsity", "agrees"), ("with sparsity", "contradicts"),
+    ],
+)  # fmt: skip
+def test_a_rate_beside_which_sparsity_is_set_aside_is_dense(aside: str, verdict: str) -> None:
+    text = f"A100 SXM 40 GB, peaks in TFLOPS:\n\n- FP32: 19.5\n- FP16: 312 ({aside})\n- Memory: 40 GB\n"
+    found = audit.audit_text(text).findings
+    assert [f.verdict for f in found if f.field == "peak:fp16"] == [verdict]

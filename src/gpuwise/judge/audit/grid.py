@@ -54,6 +54,9 @@ LARGE = 1000
 # What the maker of a card sets.
 OF_MAKER = frozenset({"boost_hz", "base_hz", "core_hz", "texels_per_s", "pixels_per_s", "power_w",
                       "launch_price_usd", "price"})  # fmt: skip
+# Fields in which forms of one product differ, and the forms that names say.
+OF_FORM = frozenset({"power_w", "boost_hz", "base_hz", "core_hz"})
+_FORM = re.compile(r"\b(?:pcie|oam|sxm)(?=\d?\b)", re.IGNORECASE)
 # Fields in which variants of one product with different memory sizes differ.
 DIFFER_BY_SIZE = frozenset({"memory_bytes_per_s", "memory_type", "memory_bus_bits"})
 # Dimensions that values of one field have, with a label of it.
@@ -919,6 +922,8 @@ class Grid:
             part |= CUES["portable"].search(label.text[:NAME]) is not None and not any(
                 "laptop" in gpu_id for gpu_id in owner.gpu_ids
             )
+            # Of "Gaudi 3 PCIe" the catalog has the module alone, which draws more.
+            part |= reading.field in OF_FORM and self.names_other_form(mine, column, row)
             # Who writes "TFLOPS" may take of each card another rate that it is known for.
             unnamed = not known and reading.field in FORMATS and not self.names_format(column, row)
             others = (replace(reading, field=other) for other in FORMATS if unnamed)
@@ -937,6 +942,13 @@ class Grid:
             return []
         token = Token(kind="name", start=0, end=len(text), text=text)
         return [Reading(field="fits in memory", values=("no" if no else "yes",), token=token)]
+
+    def names_other_form(self, owner: Subject, column: int, row: int) -> bool:
+        """Whether the head of a column or of a row names a form that none of the GPUs has."""
+        cells = (*self.header[column : column + 1], *self.rows[row][:1])
+        said = {m[0].lower() for cell in cells for m in _FORM.finditer(cell.text[:NAME])}
+        forms = {catalog.get(i).text("form") for i in owner.gpu_ids}
+        return bool(said) and said.isdisjoint(forms) and None not in forms
 
     def names_format(self, column: int, row: int) -> bool:
         """Whether the head of a column or of a row names a format of numbers."""

@@ -28,7 +28,11 @@ SMALLEST = {"bytes": FIELDS["memory_bytes"].low, "w": FIELDS["power_w"].low, "by
 _AS_MUCH = re.compile(r"\b(?:as|than|like|of|from|on) (?:the|its|an?) $")
 _NUMBERED = re.compile(r"(?:\d[x\u00d7]\s?)?\d{4}")
 _VERSION = re.compile(r" (?:version|variant|model|one|card)\b")
-_NOT_SPARSE = re.compile(r"\([^()\d]{0,200}\d[^()]{0,200}\)|\b(?:without|no|w/o) (?:structured )?sparsity")
+_NOT_SPARSE = re.compile(
+    r"\([^()\d]{0,200}\d[^()]{0,200}\)"
+    r"|\b(?:without|no|w/o|forget|ignor(?:e|ing)|exclud(?:e|ing)|not (?:counting|using))"
+    r" (?:structured )?sparsity"
+)
 # The number of GPUs that a list begins with.
 _COUNT_BEFORE = re.compile(rf"(?:\b(?:{'|'.join(COUNTED)})|\d)[\s-]?(?:x\s?)?$", re.IGNORECASE)
 
