@@ -761,9 +761,11 @@ def _in_full(market: _Market, need: Need, gpu: str, reason: Issue) -> str:
         price = fit.last_price(need, gpu, market.offers)
         every = replace(need, spot=True, community=True, reserved=True, serverless=True, acquire="rent")
         for of, wider in (("", every), ("elsewhere ", replace(every, region="", providers=()))):
-            kinds = sorted({o.kind for o in market.usable(wider) if o.per_hour and gpu in o.gpu_ids})
+            let = [o for o in market.usable(wider) if o.per_hour and gpu in o.gpu_ids]
+            kinds = sorted({o.kind for o in let})
             if kinds and not price and need.acquire != "own":
-                price = f"; {of}{', '.join(kinds[:-1])}{' and ' * (len(kinds) > 1)}{kinds[-1]} rent is"
+                fewer = " of fewer" * (max(o.count for o in let) < number)
+                price = f"; {of}{', '.join(kinds[:-1])}{' and ' * (len(kinds) > 1)}{kinds[-1]} rent{fewer} is"
         why += price
         (speed,) = market.facts_of(need, {gpu: (number,)})
         if (done := speed.throughput) and not (need.title and need.passes == 1):

@@ -250,7 +250,8 @@ def _is_old(found: Recommendation, option: Option) -> bool:
 
 
 def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list[str]:
-    lines = ["* no other option is both faster and cheaper"]
+    best = any(option.frontier for option in shown)
+    lines = ["* no other option is both faster and cheaper"] * best
     if any(_is_old(found, option) for option in shown):
         upper = ", and it ranks by its upper end" * any(option.stale for option in shown)
         lines.append(f"(price) is more than {STALE_DAYS} days old: its interval is wider{upper}")

@@ -1388,6 +1388,7 @@ def test_words_without_their_accents_are_whole_ones_that_english_lacks() -> None
         ("the reviewers had an l4 for llama 8b, is it enough", "sets", (("l4", 1),)),
         ("we have 5k for an a6000, llama 70b in 4 bit", "have", ()),
         ("i had a 4090 in mind for llama 8b", "sets", (("rtx-4090", 1),)),
+        ("a used a2 16gb or an l4 for llama 8b", "sets", (("a2", 1), ("l4", 1))),
         ("would llama 70b in 4 bit run if i had two 3090s", "sets", (("rtx-3090", 2),)),
         ("a colleague is selling a 3090 for 600 dollars, worth it for llama 8b?", "quoted", [600.0]),
         ("will my 3090 run out of memory with llama 13b in 4 bit", "memory_gb", None),

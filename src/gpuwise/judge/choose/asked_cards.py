@@ -75,9 +75,9 @@ class Cards(Words):
         mentions = catalog.mentions(self.plain, loose=True)
         for at, named in enumerate(mentions):
             text = self.plain[named.start : named.end].strip()
-            # "4090", "p40" and "t4" are cards; "m4" in a sentence may be anything.
+            # "4090", "p40", "t4" and "a2 16gb" are cards; "m4" in a sentence may be anything.
             before, after = self.plain[: named.start], self.plain[named.end :]
-            card = named.exact or search(r"\d{4}|[a-z]\d\d|\b[tl]4s?\b", text)
+            card = named.exact or search(r"\d{4}|[a-z]\d\d|\b[tl]4s?\b|\d ?gb\b", text)
             if not named.gpu_ids or not (card or search(r"\bmac(?:book)?\b.{0,12}$", before)):
                 continue
             # A number alone may be the RTX 8000, or an amount: "4000 reais", "under 8000 dollars".

@@ -214,10 +214,11 @@ def ordered(them: Candidates, ok: Mask, *, every_provider: bool = True) -> list[
 
 
 def frontier(them: Candidates, places: Sequence[int]) -> set[int]:
-    """The places of which no other is both faster and cheaper."""
+    """The places of which no other is both faster and cheaper; of what has no price nobody can say."""
     best, found = -1.0, set[int]()
     each = them.per_item.astype(np.float32)
-    for place in sorted(places, key=lambda p: (np.nan_to_num(each[p]), -them.speed[p])):
+    known = (place for place in places if them.rows[place].way != "unpriced")
+    for place in sorted(known, key=lambda p: (np.nan_to_num(each[p]), -them.speed[p])):
         if them.speed[place] > best:
             best = them.speed[place]
             found.add(place)

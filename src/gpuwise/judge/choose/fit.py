@@ -632,9 +632,10 @@ def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
         return "sold only inside a computer, and no fresh price of one is known"
     what = {"own": "to buy", "rent": "to rent", "both": ""}[need.acquire]
     what = " ".join((what, *(need.sold[:1] if need.acquire != "rent" else ()))).strip()
-    age = need.assumptions.max_age_days
+    age, together = need.assumptions.max_age_days, dict(need.sets).get(gpu, need.gpus[0])
     parts = (
-        "no price", what, f"of {', '.join(need.providers)}" if need.providers else "",
+        "no price", what, f"of {together} together" if together > 1 else "",
+        f"of {', '.join(need.providers)}" if need.providers else "",
         f"in {need.region}" if need.region and need.acquire != "own" else "",
         f"seen within {age} days" if age is not None else "", "is known",
     )  # fmt: skip

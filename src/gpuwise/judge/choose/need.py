@@ -510,11 +510,8 @@ def _of_model(
         # As engines serve: as published, in 8 bits where the card computes in them, in 4.
         published_in_4 = model.name.startswith("gpt-oss")
         formats = (Precision.MXFP4,) if published_in_4 else (Precision.BF16, Precision.FP8, Precision.INT4)
-        notes.append(
-            "weights in mxfp4"
-            if published_in_4
-            else "weights in bf16, fp8 or int4, whichever is fastest (--precision)"
-        )
+        kept = "mxfp4" if published_in_4 else "bf16, fp8 or int4, whichever is fastest"
+        notes.append(f"weights in {kept}, or in llama.cpp's where others do not run (--precision)")
     named = full if llms.is_file(full) else model.name
     need = Need(
         workloads=((named, 1.0),), mode="infer" if task == "infer" else "train", task=task,
