@@ -241,7 +241,7 @@ def test_a_product_line_of_another_vendor_is_another_product(text: str, expected
 
 @pytest.mark.parametrize(
     ("text", "named"),
-    [("a used A2 16gb", ["A2 16gb"]), ("the A2 takes 60 W", ["A2"]), ("an A2 poster", []), ("a2 8k 16 gb", [])],
+    [("a used A2 16gb", ["A2 16gb"]), ("the A2 takes 60 W", ["A2"]), ("an A2 poster", []), ("a2 16 gb", [])],
 )
 def test_an_ordinary_word_is_a_gpu_beside_a_size_or_a_power(text: str, named: list[str]) -> None:
     assert [each.text for each in mentions(text)] == named
