@@ -12,7 +12,7 @@ import pytest
 
 from gpuwise.errors import InputError, MachineError, RunError
 from gpuwise.measure import cluster
-from gpuwise.measure.cluster import ClusterJob, arguments_of, check, seconds
+from gpuwise.measure.cluster import ClusterJob, arguments_of, check, clock, seconds
 
 JOB = ClusterJob(nodes=2, gpus_per_node=8, arguments=("resnet50", "--mode", "train"))
 
@@ -138,10 +138,16 @@ def test_without_a_shared_disk_each_pod_sends_its_result(tmp_path: Path) -> None
 def test_what_the_job_decides_itself_is_refused() -> None:
     with pytest.raises(InputError, match="--rdzv, -o"):
         check(ClusterJob(nodes=2, gpus_per_node=1, arguments=("--rdzv", "x:1", "-o", "y")))
-    with pytest.raises(InputError, match="HH:MM:SS"):
-        check(ClusterJob(nodes=2, gpus_per_node=1, arguments=(), time="1h"))
     with pytest.raises(InputError, match="not a job name"):
         check(ClusterJob(nodes=2, gpus_per_node=1, arguments=(), name="My Job"))
+
+
+def test_a_time_is_that_of_the_scheduler() -> None:
+    assert [clock(text) for text in ("02:30:00", "1-00:00:00", "2h30", "90s")] == [
+        "02:30:00", "1-00:00:00", "02:30:00", "00:01:30",
+    ]  # fmt: skip
+    with pytest.raises(InputError):
+        clock("soon")
 
 
 def test_words() -> None:

@@ -861,7 +861,12 @@ class Grid:
                     # Where a second cell states the field, too, either may be the GPU's.
                     twice = not marked and any(any(readings(label, other.text)) for other in row[2:])
                     sure = owner.sure and not bare and len(row) < 4 and column == 1 and not twice
-                    yield from self.placed(cell, label, replace(owner, sure=sure), number, column)
+                    for placed in self.placed(cell, label, replace(owner, sure=sure), number, column):
+                        # "memory | 74 | 491" below "quantity | place | of"
+                        rank = bare and len(row) > 2 and not placed.known
+                        yield (
+                            replace(placed, reading=replace(placed.reading, either=True)) if rank else placed
+                        )
 
     def speeds(self, cell: Cell, label: Label, owner: Subject, row: int, column: int) -> Iterator[_Placed]:
         """Of a network's row the cells that are one number without a label of its own are speeds."""
