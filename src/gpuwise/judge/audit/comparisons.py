@@ -29,6 +29,65 @@ class _Compared(NamedTuple):
     beside: Token
     words: str  # Between the first GPU and what is matched
 
+    def field(self, lead: str, amount: Token | None, of_unit: str | None) -> str | None:
+        """The field that a comparison names, or that of its unit, or what is compared: "The memory of the A40
+        is", "In capacity the A40 is"."""
+        match, words = self.match, self.words
+        led = CUES["its_field"].match(match[0])
+        led = led or re.search(r"\b(?:of|on) (?:the |an? )?$|^in (\w+(?: \w+)??),? (?:the )?$", lead, re.I)
+        of_subject = label_of(led[1] or lead[-NEAR:]).first if led else None
+        named = label_of(re.sub(r"^\W*the ", "", match["field"])).first
+        named = named or (label_of(match[0]).first if amount is None else None)
+        field = named if named is not None else of_unit
+        if field or not CUES["open_field"].fullmatch(match["field"]):
+            return field
+        # "1,408 cores and 336 GB/s, which is more": the last of what it states; "draws a third less".
+        stated = [t.dimension for t in scan(words) if t.kind == "value"]
+        drawn = "power_w" if re.search(r"\b(?:draws?|consumes?)\b", words) else None
+        of_words = OF_UNIT.get(stated[-1]) if stated else None
+        return of_subject or of_words or label_of(words).first or drawn
+
+    def is_stated(self, field: str) -> bool:
+        """Whether the words say that it is so: a verb, or a form that does without."""
+        words, speaks = self.words, self.speaks
+        return bool(
+            CUES["has_ratio"].search(words)
+            or (self.match["times"] or "").lower() in ("doubles", "triples", "quadruples", "halves")
+            or (field == "power_w" and re.search(r"\b(?:needs?|requires?)\b", words))
+            # "The A10's memory, 1.5 times that of"; "and 1.4 times the bandwidth of", of the same GPU.
+            or (speaks.text.endswith(("'s", "\u2019s")) and label_of(words).first == field)
+            or CUES["and_also"].fullmatch(words)
+            # "67 TFLOPS, 3.4 times the rate of", of what the text speaks of.
+            or (speaks.end == 0 and re.search(r"\d ?[\w/]{1,6}, $", words))
+        )
+
+    @property
+    def is_less(self) -> bool:
+        return (self.match["more"] or self.match["more_"] or "").lower() in LESS
+
+    def amount(self, amount: Token | None) -> tuple[Relation, Number, bool]:
+        """(how the two figures compare, by how much, whether so many times are added: "2 times more")."""
+        match, sign = self.match, -1 if self.is_less else 1
+        said = match["more"] or match["more_"]
+        if match["times"]:
+            written = match["times"].lower()
+            value = TIMES.get(written) or float(written.replace(",", ".")) / (100 if match["percent"] else 1)
+            if said and value < 1:
+                return "times", Number(value=1 + sign * value, digits=2), False
+            # "twice" and "3 times" are round numbers; "2.4 times" is printed to its last digit.
+            digits = 3 if match["percent"] else len(written) - 1 if re.search(r"[.,]", written) else 1
+            return "times", Number(value=value, digits=digits), said is not None and value > 1
+        if amount is None:
+            return (
+                "same" if match["same"] else "under" if sign < 0 else "over",
+                Number(value=1.0, digits=1),
+                False,
+            )
+        by, exact = sign * amount.numbers[0].value, amount.numbers[0].digits
+        if amount.dimension == "%":
+            return "times", Number(value=1 + by / 100, digits=3), False
+        return "plus", Number(value=by, digits=exact), False
+
 
 def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> Iterator[Claim]:
     """What one GPU has beside another: "2.4 times the memory of", "78 % more bandwidth", "100 W less than",
@@ -42,7 +101,7 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
         lead = sentence[: speaks.start]
         amount = next(iter(scan(match["amount"])), None) if match["amount"] else None
         of_unit = OF_UNIT.get(amount.dimension) if amount is not None else None
-        field = _field(found, lead, amount, of_unit)
+        field = found.field(lead, amount, of_unit)
         # "..., and the MI355X about 1.8 times that of the MI325X", of what was compared before.
         goes_on = last is not None and field is None and CUES["compares_too"].fullmatch(words) is not None
         field = last = last if goes_on else field
@@ -51,10 +110,10 @@ def comparisons(sentence: str, gpus: Sequence[Token], line: int, block: int) -> 
         if not field or field not in COMPARED_FIELDS or (of_unit and of_unit != field) or extra:
             continue
         open_ = CUES["open"].search(words.replace("need", "") if field == "power_w" else words + match[0])
-        if open_ or not (goes_on or _is_stated(found, field)):
+        if open_ or not (goes_on or found.is_stated(field)):
             continue
-        relation, number, more = _amount(match, amount)
-        if more and _is_less(match):
+        relation, number, more = found.amount(amount)
+        if more and found.is_less:
             continue
         bound = CUES["bound"].search(words)
         if match["times"] and bound is not None:
@@ -96,64 +155,3 @@ def _compared(sentence: str, gpus: Sequence[Token]) -> Iterator[_Compared]:
         yield _Compared(match, *before, words)
         if further := CUES["its_too"].match(sentence, match.end() if turned else second.end, behind):
             yield _Compared(further, *before, "has")
-
-
-def _field(found: _Compared, lead: str, amount: Token | None, of_unit: str | None) -> str | None:
-    """The field that a comparison names, or that of its unit, or what is compared: "The memory of the A40
-    is", "In capacity the A40 is"."""
-    match, words = found.match, found.words
-    led = CUES["its_field"].match(match[0])
-    led = led or re.search(r"\b(?:of|on) (?:the |an? )?$|^in (\w+(?: \w+)??),? (?:the )?$", lead, re.I)
-    of_subject = label_of(led[1] or lead[-NEAR:]).first if led else None
-    named = label_of(re.sub(r"^\W*the ", "", match["field"])).first
-    named = named or (label_of(match[0]).first if amount is None else None)
-    field = named if named is not None else of_unit
-    if field or not CUES["open_field"].fullmatch(match["field"]):
-        return field
-    # "1,408 cores and 336 GB/s, which is more": the last of what it states; "draws a third less".
-    stated = [t.dimension for t in scan(words) if t.kind == "value"]
-    drawn = "power_w" if re.search(r"\b(?:draws?|consumes?)\b", words) else None
-    of_words = OF_UNIT.get(stated[-1]) if stated else None
-    return of_subject or of_words or label_of(words).first or drawn
-
-
-def _is_stated(found: _Compared, field: str) -> bool:
-    """Whether the words say that it is so: a verb, or a form that does without."""
-    words, speaks = found.words, found.speaks
-    return bool(
-        CUES["has_ratio"].search(words)
-        or (found.match["times"] or "").lower() in ("doubles", "triples", "quadruples", "halves")
-        or (field == "power_w" and re.search(r"\b(?:needs?|requires?)\b", words))
-        # "The A10's memory, 1.5 times that of"; "and 1.4 times the bandwidth of", of the same GPU.
-        or (speaks.text.endswith(("'s", "\u2019s")) and label_of(words).first == field)
-        or CUES["and_also"].fullmatch(words)
-        # "67 TFLOPS, 3.4 times the rate of", of what the text speaks of.
-        or (speaks.end == 0 and re.search(r"\d ?[\w/]{1,6}, $", words))
-    )
-
-
-def _is_less(match: re.Match[str]) -> bool:
-    return (match["more"] or match["more_"] or "").lower() in LESS
-
-
-def _amount(match: re.Match[str], amount: Token | None) -> tuple[Relation, Number, bool]:
-    """(how the two figures compare, by how much, whether so many times are added: "2 times more")."""
-    sign, said = -1 if _is_less(match) else 1, match["more"] or match["more_"]
-    if match["times"]:
-        written = match["times"].lower()
-        value = TIMES.get(written) or float(written.replace(",", ".")) / (100 if match["percent"] else 1)
-        if said and value < 1:
-            return "times", Number(value=1 + sign * value, digits=2), False
-        # "twice" and "3 times" are round numbers; "2.4 times" is printed to its last digit.
-        digits = 3 if match["percent"] else len(written) - 1 if re.search(r"[.,]", written) else 1
-        return "times", Number(value=value, digits=digits), said is not None and value > 1
-    if amount is None:
-        return (
-            "same" if match["same"] else "under" if sign < 0 else "over",
-            Number(value=1.0, digits=1),
-            False,
-        )
-    by, exact = sign * amount.numbers[0].value, amount.numbers[0].digits
-    if amount.dimension == "%":
-        return "times", Number(value=1 + by / 100, digits=3), False
-    return "plus", Number(value=by, digits=exact), False

@@ -65,33 +65,33 @@ class Doubts:
         self.on_line: dict[int, set[tuple[tuple[str, ...], str]]] = defaultdict(set)
         for claim in claims:
             self.on_line[claim.line].add((claim.gpu_ids, claim.field))
-        self._count_places()
-        self._count_lines()
-        self._count_strangers()
+        self.count_places()
+        self.count_lines()
+        self.count_strangers()
 
     def is_doubtful(self, claim: Claim) -> bool:
         """Whether a claim that contradicts the catalog may have been misread, or be of something else."""
         kind = self.text.explain(claim)[0]
         twice = kind == "internal contradiction"
-        of_sheet = twice and self._is_of_sheet(claim)
+        of_sheet = twice and self.is_of_sheet(claim)
         if (
             (claim.gpu_ids, claim.field) in self.mixed
-            or self._is_measured(claim)
-            or self._is_said_rightly(claim, kind)
-            or self._is_far_off(claim, kind)
-            or (twice and not of_sheet and self._is_unowned(claim))
-            or self._is_of_one(claim, kind)
+            or self.is_measured(claim)
+            or self.is_said_rightly(claim, kind)
+            or self.is_far_off(claim, kind)
+            or (twice and not of_sheet and self.is_unowned(claim))
+            or self.is_of_one(claim, kind)
         ):
             return True
         return not self.sheet and (
-            self._fails(claim)
-            or self._is_weak(claim, kind)
-            or (not of_sheet and (self._is_of_stranger(claim) or self._is_in_passing(claim)))
+            self.fails(claim)
+            or self.is_weak(claim, kind)
+            or (not of_sheet and (self.is_of_stranger(claim) or self.is_in_passing(claim)))
             or self.text.is_of_other(claim)
-            or self._is_foreign(claim)
+            or self.is_foreign(claim)
         )
 
-    def _count_places(self) -> None:
+    def count_places(self) -> None:
         """How much is wrong and right of what is doubted together, of a group, of a field of a table.
 
         Values with their units in their cells cannot have moved unseen: "united".
@@ -116,18 +116,18 @@ class Doubts:
             for key in (_failing(claim), claim.group):
                 self.places[key].update((verdict, "united") if united else (verdict,))
 
-    def _count_lines(self) -> None:
+    def count_lines(self) -> None:
         """What agrees on each line and in each table; and of which GPUs fields agree that stand alike on
         lines: as in a program's objects, that is a column."""
         self.agreed: dict[int, set[tuple[str, tuple[str, ...], int]]] = defaultdict(set)
         self.columns: dict[object, dict[str, set[tuple[str, ...]]]] = defaultdict(lambda: defaultdict(set))
         for claim, verdict in self.judged:
-            self.columns[self._column_of(claim)][verdict].add(claim.gpu_ids)
+            self.columns[self.column_of(claim)][verdict].add(claim.gpu_ids)
             if verdict == "agrees" and (claim.field != "memory_bytes" or claim.block >= GRID):
                 for place in (claim.line, -(claim.block // GRID) or claim.line):
                     self.agreed[place].add((claim.field, claim.gpu_ids, claim.line))
 
-    def _count_strangers(self) -> None:
+    def count_strangers(self) -> None:
         """Of each product and line what is right and wrong in sentences; of each column of a table the wrong
         figures of one GPU."""
         self.strange: dict[tuple[str, int], set[tuple[str, Verdict]]] = defaultdict(set)
@@ -143,31 +143,31 @@ class Doubts:
             elif verdict == "contradicts" and (figures := numbers_of(claim.values)):
                 self.wrong_of[_column(claim)].add(tuple(figures))
 
-    def _column_of(self, claim: Claim) -> object:
+    def column_of(self, claim: Claim) -> object:
         owners, fields = zip(*self.on_line[claim.line], strict=True)
         return (claim.field, frozenset(fields)) if len({*owners}) == 1 else None
 
-    def _is_of_column(self, claim: Claim) -> bool:
-        column = self._column_of(claim)
+    def is_of_column(self, claim: Claim) -> bool:
+        column = self.column_of(claim)
         right, wrong = (len(self.columns[column][verdict]) for verdict in ("agrees", "contradicts"))
         return claim.block >= GRID or (column is not None and right >= max(ROWS, MOST_RIGHT * wrong))
 
-    def _is_of_line(self, claim: Claim) -> bool:
+    def is_of_line(self, claim: Claim) -> bool:
         """Whether a line of text speaks of this GPU alone, and rightly of another field."""
         right = {ids for field, ids, _ in self.agreed[claim.line] if field != claim.field}
         return len({ids for ids, _ in self.on_line[claim.line]}) == 1 and claim.gpu_ids in right
 
-    def _is_whole(self, claim: Claim) -> bool:
+    def is_whole(self, claim: Claim) -> bool:
         """Whether the text ends near the claim on both sides."""
         return claim.line <= NEARBY and self.last <= claim.line + NEARBY
 
-    def _fails(self, claim: Claim) -> bool:
+    def fails(self, claim: Claim) -> bool:
         """Whether of what is read with it more is wrong than right."""
         here = self.places[_failing(claim)]
         trust = 2 if here["united"] == here["contradicts"] else 1
         return bool(_failing(claim)) and here["contradicts"] > max(here["agrees"] * trust, MOSTLY - 1)
 
-    def _is_weak(self, claim: Claim, kind: str) -> bool:
+    def is_weak(self, claim: Claim, kind: str) -> bool:
         """Whether too little agrees of the group that its reading depends on."""
         group = self.places[claim.group]
         # Of a table below an unsure heading more must agree than of sentences.
@@ -176,7 +176,7 @@ class Doubts:
         least = MOST_RIGHT * group["contradicts"] if claim.group == "prices" else least
         return kind != "digit swap" and bool(claim.group) and group["agrees"] < least
 
-    def _is_said_rightly(self, claim: Claim, kind: str) -> bool:
+    def is_said_rightly(self, claim: Claim, kind: str) -> bool:
         """Whether its sentence states the right value, too: it speaks of what is stated and what is reached.
 
         Two cells of one row are of one GPU.
@@ -188,7 +188,7 @@ class Doubts:
         )
         return smaller or (not cells and not claim.of_any and _said(claim) in self.right)
 
-    def _is_far_off(self, claim: Claim, kind: str) -> bool:
+    def is_far_off(self, claim: Claim, kind: str) -> bool:
         """Whether it is so far from every known value that something else is counted: what a job asks for,
         images a second. But not what another GPU has, in a table that states the field rightly of most."""
         known, stated = numbers_of(k.value for k in evidence_of(claim)), numbers_of(claim.values)
@@ -205,29 +205,29 @@ class Doubts:
         slip = claim.field in COUNTS and any(agree.is_slip(v, k) for v in stated for k in known)
         return not near and not slip and (bare or kind in UNTELLING)
 
-    def _is_measured(self, claim: Claim) -> bool:
+    def is_measured(self, claim: Claim) -> bool:
         """Whether a column states several wrong figures of one GPU: what was measured, or paid, of it."""
         return len(self.wrong_of[_column(claim)]) > 1
 
-    def _is_headed(self, claim: Claim) -> bool:
+    def is_headed(self, claim: Claim) -> bool:
         """Whether the head of a row or column says whose it is; in lists not of peaks: there are several."""
-        return self._is_of_column(claim) and (claim.block >= GRID or not claim.field.startswith("peak:"))
+        return self.is_of_column(claim) and (claim.block >= GRID or not claim.field.startswith("peak:"))
 
-    def _is_of_sheet(self, claim: Claim) -> bool:
+    def is_of_sheet(self, claim: Claim) -> bool:
         """Whether it stands in a sheet of one GPU, where either statement may be the wrong one, or on a line
         that is right but for it."""
         peak = claim.field.startswith("peak:")
-        return not (peak or self._is_headed(claim)) and (
-            self.text.is_of_sheet(claim) or self._is_of_line(claim)
+        return not (peak or self.is_headed(claim)) and (
+            self.text.is_of_sheet(claim) or self.is_of_line(claim)
         )
 
-    def _is_unowned(self, claim: Claim) -> bool:
+    def is_unowned(self, claim: Claim) -> bool:
         """Whether it may be of another GPU of the text. What one states rightly elsewhere, it states here of
         another one more often than wrongly: of 42 such accusations in 200 documents 29 were false."""
         any_ = claim.of_any or self.text.is_of_any(claim)
-        return self.several and not self._is_headed(claim) and any_
+        return self.several and not self.is_headed(claim) and any_
 
-    def _is_of_one(self, claim: Claim, kind: str) -> bool:
+    def is_of_one(self, claim: Claim, kind: str) -> bool:
         """Whether one GPU may be meant of those that it names, or a neighbour of which the text states none
         where it states the right one of this GPU."""
         if kind == explain.NEIGHBOUR and self.text.is_given_to_other(claim):
@@ -236,7 +236,7 @@ class Doubts:
         # A size behind the name that stands in a cell, too, is of a variant that the catalog lacks.
         return several or {(*_size(claim), True), (*_size(claim), False)} <= self.sizes
 
-    def _is_of_stranger(self, claim: Claim) -> bool:
+    def is_of_stranger(self, claim: Claim) -> bool:
         """Whether of the fields that stand near each other more are wrong of a GPU than right: they are of
         another product, one named before that the catalog lacks, or one that a sentence goes on about."""
         if claim.block >= GRID or self.text.explain(claim)[0] in PLAIN:
@@ -246,9 +246,9 @@ class Doubts:
         near = {one for line in lines for it in own for one in self.strange.get((it, line), ())}
         wrong = {field for field, verdict in near if verdict == "contradicts"}
         right = {field for field, verdict in near if verdict == "agrees"}
-        return len(wrong) > max(1 + (bool(right) or self._is_whole(claim)), len(right))
+        return len(wrong) > max(1 + (bool(right) or self.is_whole(claim)), len(right))
 
-    def _is_in_passing(self, claim: Claim) -> bool:
+    def is_in_passing(self, claim: Claim) -> bool:
         """Whether a text about something else mentions a GPU: too little near it is right of any."""
         lines = (-(claim.block // GRID), *range(max(claim.line - NEARBY, 1), claim.line + NEARBY + 1))
         # In a table a field that agrees in two rows counts twice: each shows that the columns are read right.
@@ -256,13 +256,13 @@ class Doubts:
         beside = {one[:parts] for n in lines for one in islice(self.agreed.get(n, ()), COMPANY + 1)}
         if len(beside - {(claim.field, claim.gpu_ids)}) >= COMPANY:  # one may be its own
             return False
-        column = claim.block < GRID and self._is_of_column(claim)
+        column = claim.block < GRID and self.is_of_column(claim)
         # "A: 1,000 cores, B: 2,000": what is right of B shows how A's is read.
         other = any(f == claim.field and ids != claim.gpu_ids for f, ids, _ in self.agreed[claim.line])
-        of_card = self._is_whole(claim) or claim.field in OF_CARDS or column or other
+        of_card = self.is_whole(claim) or claim.field in OF_CARDS or column or other
         return not of_card and self.text.explain(claim)[0] not in PLAIN
 
-    def _is_foreign(self, claim: Claim) -> bool:
+    def is_foreign(self, claim: Claim) -> bool:
         """Whether it may be of a product that the catalog lacks, or of another maker."""
         # The bandwidth is unknown of a card whose memory size the catalog lacks: an H20 with 141 GB.
         lacking = claim.field in OF_MEMORY and (claim.block, claim.gpu_ids) in self.outside

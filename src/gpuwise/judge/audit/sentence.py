@@ -62,17 +62,17 @@ class Sentence:
         # By the start of a figure whether it became the next one, or is the least of a range.
         alike = ((a, b) for a, b in pairwise(self.tokens) if a.dimension == b.dimension != "")
         self.changed = {a.start: became(text, a, b) for a, b in alike}
-        self._read_gpus()
-        self._read_title(scope)
+        self.read_gpus()
+        self.read_title(scope)
         # A number that is some card's ("3090 came out in 2020") may be what the sentence is about.
         # "2x3090" is, too.
         bare = (t for t in self.tokens if t.kind == "value" and _NUMBERED.fullmatch(t.text))
         numbers = ((t.start, t.text[-4:]) for t in bare)
         self.numbered = next((start for start, name in numbers if catalog.mentions(name, loose=True)), None)
-        self._read_brackets(about)
-        self._read_kinds()
-        self._read_lists(about)
-        self._read_layout()
+        self.read_brackets(about)
+        self.read_kinds()
+        self.read_lists(about)
+        self.read_layout()
         # "L40S: 48 GB, 350 W" is about nothing before it.
         self.labelled = bool(self.gpus) and re.match(r"\W{0,3}$", text[: self.gpus[0].start]) is not None
         self.labelled = self.labelled and re.match(r"\s?:\s", text[self.gpus[0].end :]) is not None
@@ -84,7 +84,7 @@ class Sentence:
         formats = dict.fromkeys(t.field for t in self.tokens if t.field[:5] == "peak:" != t.field)
         self.formats_named: list[str] = [f for f in formats if f != "peak:tensor"] or list(formats)
 
-    def _read_gpus(self) -> None:
+    def read_gpus(self) -> None:
         """The GPUs, how many each is, and which of them another one is only compared with."""
         text = self.text
         self.gpus = [t for t in self.tokens if t.kind == "gpu"]
@@ -112,7 +112,7 @@ class Sentence:
         }  # fmt: skip
         self.uncompared = [g for g in self.gpus if g.start not in self.compared | self.related]
 
-    def _read_title(self, scope: Scope) -> None:
+    def read_title(self, scope: Scope) -> None:
         """What the title says of the values: a list of rents, what was measured."""
         title = f"{scope.title} {scope.opening}"
         # A list of rents says so above: "Rates per GPU-hour:".
@@ -125,7 +125,7 @@ class Sentence:
         said = any(title_says(cue, title) for cue in ("ratio", "reached", "taken"))
         self.measured = said and (leads or any(t.kind == "field" and t.field for t in scan(title)))
 
-    def _read_brackets(self, about: Subject | None) -> None:
+    def read_brackets(self, about: Subject | None) -> None:
         """What parentheses and dashes set apart, and whose that is."""
         text = self.text
         # By place of a GPU the parentheses around it that hold more than its name.
@@ -157,7 +157,7 @@ class Sentence:
             for n, t in enumerate(self.tokens) if max(gpu.end, within.start()) <= t.start < within.end()
         }  # fmt: skip
 
-    def _read_kinds(self) -> None:
+    def read_kinds(self) -> None:
         """Lists of GPUs behind what they have alike, and how many machines hold them."""
         text = self.text
         # By the start of a size or an architecture the list behind it that it is said of: "24 GB cards (RTX
@@ -181,7 +181,7 @@ class Sentence:
         named = CUES["machines"].search(text)
         self.machines = count_of(named["count"]) if named else 1
 
-    def _read_lists(self, about: Subject | None) -> None:
+    def read_lists(self, about: Subject | None) -> None:
         """Whose list each token stands in, where only values and few words stand between."""
         text = self.text
         # By place of a token the GPU right before it, where only values and few words stand between.
@@ -204,7 +204,7 @@ class Sentence:
             else:
                 head = None
 
-    def _read_layout(self) -> None:
+    def read_layout(self) -> None:
         """Whether each GPU has its list, or a table lost its line ends."""
         text = self.text
         values = [n for n, t in enumerate(self.tokens) if t.kind == "value"]

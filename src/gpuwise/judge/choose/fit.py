@@ -149,11 +149,11 @@ def limits(need: Need, them: Candidates, speeds: Sequence[Record]) -> tuple[Limi
     if not need.sets:  # A number that was asked for, or is there, is compared however well it scales
         scales = _scales(them, rows.specs, speeds)
         found.append(replace(scales, ok=scales.ok | rows.have))
-    found += [*_evidence(rows), *_made_for(rows), *_housing(rows), *_sharing(rows)]
+    found += [*rows.evidence(), *rows.made_for(), *rows.housing(), *rows.sharing()]
     if rows.have.any():
         # Nobody replaces a card by one that does no more, if it does the work at all.
-        found += _better(rows, kept(found, len(them)))
-    return (*found, *_machine(rows), *_time(need, them), *_money(need, them))
+        found += rows.better(kept(found, len(them)))
+    return (*found, *rows.machine(), *_time(need, them), *_money(need, them))
 
 
 class _Rows:
@@ -182,121 +182,119 @@ class _Rows:
         nearest = np.zeros(len(self.them)) if needed is None else needed
         return Limit(code, ok, nearest, True, lambda p: why, lambda v: relaxed)
 
+    def evidence(self) -> Iterator[Limit]:
+        """Of what nothing was measured, or what software no longer supports."""
+        need, them, have = self.need, self.them, self.have
+        if need.unproven:
+            return
+        # On kernels without a prediction every card rests on its sheet: none is known worse than others.
+        anyway = ("ok", {"unproven": True})
+        # Where a maker's cards were measured, those of another by their sheets alone are no rivals.
+        shown = {
+            self.specs[row.gpu].vendor for row in them.rows if row.speed.basis in ("measured", "published")
+        }
+        # What is there or was named is an option however little is known of how fast it is: that is said.
+        names = {*names_of(need)} if len(names_of(need)) <= FEW else set[str]()
+        asked = have | self.every(lambda row, spec: row.gpu in names)
+        known = self.every(lambda row, spec: not row.speed.is_rough)
+        if need.mode == "compute" and shown:
+            known &= self.every(lambda row, spec: spec.vendor in shown)
+        yield self.limit("unproven", asked | known, UNPROVEN, anyway)
+        # Kernels compiled once run on; frameworks are built anew, and no longer for these.
+        new = self.every(lambda row, spec: float(spec.text("compute_capability") or OLDEST) >= OLDEST)
+        # A GPU without support is bought only where used cards are asked for.
+        meant = ~them.own | ("used" in need.sold)
+        yield self.limit("unproven", asked | new | (meant & (need.mode == "compute")), UNSUPPORTED, anyway)
 
-def _evidence(rows: _Rows) -> Iterator[Limit]:
-    """Of what nothing was measured, or what software no longer supports."""
-    need, them, have = rows.need, rows.them, rows.have
-    if need.unproven:
-        return
-    # On kernels without a prediction every card rests on its sheet: none is known worse than others.
-    anyway = ("ok", {"unproven": True})
-    # Where a maker's cards were measured, those of another by their sheets alone are no rivals.
-    shown = {rows.specs[row.gpu].vendor for row in them.rows if row.speed.basis in ("measured", "published")}
-    # What is there or was named is an option however little is known of how fast it is: that is said.
-    names = {*names_of(need)} if len(names_of(need)) <= FEW else set[str]()
-    asked = have | rows.every(lambda row, spec: row.gpu in names)
-    known = rows.every(lambda row, spec: not row.speed.is_rough)
-    if need.mode == "compute" and shown:
-        known &= rows.every(lambda row, spec: spec.vendor in shown)
-    yield rows.limit("unproven", asked | known, UNPROVEN, anyway)
-    # Kernels compiled once run on; frameworks are built anew, and no longer for these.
-    new = rows.every(lambda row, spec: float(spec.text("compute_capability") or OLDEST) >= OLDEST)
-    # A GPU without support is bought only where used cards are asked for.
-    meant = ~them.own | ("used" in need.sold)
-    yield rows.limit("unproven", asked | new | (meant & (need.mode == "compute")), UNSUPPORTED, anyway)
+    def made_for(self) -> Iterator[Limit]:
+        """Of double precision: a card made for something else is no faster than the processor beside it."""
+        if self.need.precision == Precision.FP64 and not (self.named or self.have.all()):
+            made = self.every(lambda row, spec: made_for_fp64(row.gpu))
+            yield self.limit("fp64", self.have | made, NO_FP64, ("a GPU made for it", {}))
 
+    def fans(self) -> Mask:
+        """What blows its own air, where that matters: at home, in a quiet room, in a machine there."""
+        passive = self.need.assumptions.host_usd == 0 or self.need.quiet or self.need.at_home
+        return self.every(lambda row, spec: spec.text("segment") != "server") if passive else self.have
 
-def _made_for(rows: _Rows) -> Iterator[Limit]:
-    """Of double precision: a card made for something else is no faster than the processor beside it."""
-    if rows.need.precision == Precision.FP64 and not (rows.named or rows.have.all()):
-        made = rows.every(lambda row, spec: made_for_fp64(row.gpu))
-        yield rows.limit("fp64", rows.have | made, NO_FP64, ("a GPU made for it", {}))
+    def housing(self) -> Iterator[Limit]:
+        """What can be put into a machine that is there, or into one for a few people."""
+        need, them, have = self.need, self.them, self.have
+        there = need.assumptions.host_usd == 0
+        if (there or need.at_home) and need.precision != Precision.FP64 and not (need.fans or self.named):
+            yield self.limit("", ~them.own | have | self.fans(), FANLESS, ("a server to put it in", {}))
+        if there and need.form is None and not self.named:
+            card = self.every(lambda row, spec: spec.text("form") not in COMPUTERS)
+            why = "a computer, no card for one that is there"
+            yield self.limit("", ~them.own | have | card, why, ("a computer", {}))
+        if not self.named:
+            hosts = np.array([name for name, *_ in hosts_of(them.rows)], dtype=str)
+            wide = (self.number("slots") > SERVER_SLOTS) & (hosts == "server")
+            wide |= (hosts == "open frame") & (max(need.concurrent, need.also_users) > A_FEW)
+            yield self.limit("", ~them.own | have | ~wide, OPEN_FRAME, ("fewer, larger GPUs", {}))
 
+    def sharing(self) -> Iterator[Limit]:
+        """Over what a language model is split: in a machine, over cards that hold more than a sliver."""
+        if not self.need.task:
+            return
+        if not self.named:
+            # Each card holds its own context, work space and copies beside its part of the weights.
+            small = self.number("memory_bytes") / 2**30 < LEAST_SHARD_GB - HALF_GB
+            joined = self.every(
+                lambda row, spec: is_linked(spec, row.count) and spec.number("link_bytes_per_s")
+            )
+            ok = self.have | (self.them.count == 1) | joined | ~small
+            yield self.limit("", ok, SHARDED, ("fewer, larger GPUs", {}))
+        whole = self.every(lambda row, spec: not is_spread(row))
+        yield self.limit("", whole, SPREAD, ("a machine that holds them", {}))
 
-def _fans(rows: _Rows) -> Mask:
-    """What blows its own air, where that matters: at home, in a quiet room, in a machine that is there."""
-    passive = rows.need.assumptions.host_usd == 0 or rows.need.quiet or rows.need.at_home
-    return rows.every(lambda row, spec: spec.text("segment") != "server") if passive else rows.have
+    def better(self, able: Mask) -> Iterator[Limit]:
+        """What does more than is there, among what is `able` to do the work."""
+        need, them, have = self.need, self.them, self.have
+        best = float(them.speed[able & have].max(initial=0.0))
+        least = best * (need.faster or (UPGRADE if need.upgrade else 1.0))
+        # What somebody thinks of getting is compared all the same.
+        thought_of = self.every(lambda row, spec: not need.upgrade and (row.gpu, row.count) in need.sets)
+        rented = (them.outlay <= 0) & (not need.upgrade)  # Of what takes its place more is asked
+        ok = have & (not need.upgrade) | ~have & (rented | (them.speed > least) | thought_of)
+        yield Limit("", ok, them.speed, False, lambda p: NO_FASTER, lambda v: ("a faster GPU", {}))
+        if (need.upgrade or need.task) and not self.named:
+            # Only a language model is shared out over cards, over more than are there of no smaller ones.
+            single, added = self.number("memory_bytes"), them.count > len(need.have)
+            size = single * (them.count if need.task else 1.0)
+            # Of work that is named nobody misses memory that it leaves free.
+            taken = [
+                max(need.least_gb * 1e9, m.value if (m := row.speed.memory_bytes) else 0.0)
+                for row in them.rows
+            ]
+            roomy = (np.array(taken) <= ROOMY * single) & bool(min(taken)) & (not need.by_default)
+            ok = (size >= float(size[have].max())) | (not need.upgrade) | roomy
+            ok &= ~added | (single >= float(single[have].min())) | (not need.task)
+            yield self.limit("", (them.outlay <= 0) | ok, LESS_MEMORY, ("a GPU with as much memory", {}))
 
+    def machine(self) -> Iterator[Limit]:
+        """Watts, slots and noise of one's own machine; a rented one has what it needs."""
+        need, them = self.need, self.them
+        host_w = np.array([watts for _, _, watts in hosts_of(them.rows)], dtype=float)
+        slots = self.number("slots") * them.count
+        for code, field, used, unit in (
+            ("power", "power_w", self.board_w, "W"), ("slots", "slots", slots, ""),
+            ("outlet", "outlet_w", (self.board_w + host_w) / SUPPLY_EFFICIENCY, "W"),
+        ):  # fmt: skip
+            if (most := getattr(need, field)) is not None:
+                # What is there runs on the supply that is there.
+                fed = self.have & (code == "power") & (need.supply_w is not None)
+                owned, say = np.where(them.own & ~fed, used, 0.0), f"{{:.0f}}{unit or ' slots'}".format
 
-def _housing(rows: _Rows) -> Iterator[Limit]:
-    """What can be put into a machine that is there, or into one for a few people."""
-    need, them, have = rows.need, rows.them, rows.have
-    there = need.assumptions.host_usd == 0
-    if (there or need.at_home) and need.precision != Precision.FP64 and not (need.fans or rows.named):
-        yield rows.limit("", ~them.own | have | _fans(rows), FANLESS, ("a server to put it in", {}))
-    if there and need.form is None and not rows.named:
-        card = rows.every(lambda row, spec: spec.text("form") not in COMPUTERS)
-        why = "a computer, no card for one that is there"
-        yield rows.limit("", ~them.own | have | card, why, ("a computer", {}))
-    if not rows.named:
-        hosts = np.array([name for name, *_ in hosts_of(them.rows)], dtype=str)
-        wide = (rows.number("slots") > SERVER_SLOTS) & (hosts == "server")
-        wide |= (hosts == "open frame") & (max(need.concurrent, need.also_users) > A_FEW)
-        yield rows.limit("", ~them.own | have | ~wide, OPEN_FRAME, ("fewer, larger GPUs", {}))
+                def more(value: float, field: str = field, unit: str = unit) -> Relaxed:
+                    return f"{ceil(value)}{unit}", {field: float(ceil(value))}
 
-
-def _sharing(rows: _Rows) -> Iterator[Limit]:
-    """Over what a language model is split: in one machine, over cards that each hold more than a sliver."""
-    if not rows.need.task:
-        return
-    if not rows.named:
-        # Each card holds its own context, work space and copies beside its part of the weights.
-        small = rows.number("memory_bytes") / 2**30 < LEAST_SHARD_GB - HALF_GB
-        joined = rows.every(lambda row, spec: is_linked(spec, row.count) and spec.number("link_bytes_per_s"))
-        ok = rows.have | (rows.them.count == 1) | joined | ~small
-        yield rows.limit("", ok, SHARDED, ("fewer, larger GPUs", {}))
-    whole = rows.every(lambda row, spec: not is_spread(row))
-    yield rows.limit("", whole, SPREAD, ("a machine that holds them", {}))
-
-
-def _better(rows: _Rows, able: Mask) -> Iterator[Limit]:
-    """What does more than is there, among what is `able` to do the work."""
-    need, them, have = rows.need, rows.them, rows.have
-    best = float(them.speed[able & have].max(initial=0.0))
-    least = best * (need.faster or (UPGRADE if need.upgrade else 1.0))
-    # What somebody thinks of getting is compared all the same.
-    thought_of = rows.every(lambda row, spec: not need.upgrade and (row.gpu, row.count) in need.sets)
-    rented = (them.outlay <= 0) & (not need.upgrade)  # Of what takes its place more is asked
-    ok = have & (not need.upgrade) | ~have & (rented | (them.speed > least) | thought_of)
-    yield Limit("", ok, them.speed, False, lambda p: NO_FASTER, lambda v: ("a faster GPU", {}))
-    if (need.upgrade or need.task) and not rows.named:
-        # Only a language model is shared out over cards, over more than are there of no smaller ones.
-        single, added = rows.number("memory_bytes"), them.count > len(need.have)
-        size = single * (them.count if need.task else 1.0)
-        # Of work that is named nobody misses memory that it leaves free.
-        taken = [
-            max(need.least_gb * 1e9, m.value if (m := row.speed.memory_bytes) else 0.0) for row in them.rows
-        ]
-        roomy = (np.array(taken) <= ROOMY * single) & bool(min(taken)) & (not need.by_default)
-        ok = (size >= float(size[have].max())) | (not need.upgrade) | roomy
-        ok &= ~added | (single >= float(single[have].min())) | (not need.task)
-        yield rows.limit("", (them.outlay <= 0) | ok, LESS_MEMORY, ("a GPU with as much memory", {}))
-
-
-def _machine(rows: _Rows) -> Iterator[Limit]:
-    """Watts, slots and noise of one's own machine; a rented one has what it needs."""
-    need, them = rows.need, rows.them
-    host_w = np.array([watts for _, _, watts in hosts_of(them.rows)], dtype=float)
-    slots = rows.number("slots") * them.count
-    for code, field, used, unit in (
-        ("power", "power_w", rows.board_w, "W"), ("slots", "slots", slots, ""),
-        ("outlet", "outlet_w", (rows.board_w + host_w) / SUPPLY_EFFICIENCY, "W"),
-    ):  # fmt: skip
-        if (most := getattr(need, field)) is not None:
-            # What is there runs on the supply that is there.
-            fed = rows.have & (code == "power") & (need.supply_w is not None)
-            owned, say = np.where(them.own & ~fed, used, 0.0), f"{{:.0f}}{unit or ' slots'}".format
-
-            def more(value: float, field: str = field, unit: str = unit) -> Relaxed:
-                return f"{ceil(value)}{unit}", {field: float(ceil(value))}
-
-            form = _watts if code == "power" else say
-            yield _bound(code, owned, most, form, f"takes {{}}, {say(most)} are allowed", more)
-    if need.quiet:
-        fans = _fans(rows)
-        ok, needed = ~them.own | (fans & (rows.board_w <= QUIET_W)), np.where(fans, rows.board_w, np.inf)
-        yield rows.limit("quiet", ok, LOUD, ("any", {"quiet": False}), needed)
+                form = _watts if code == "power" else say
+                yield _bound(code, owned, most, form, f"takes {{}}, {say(most)} are allowed", more)
+        if need.quiet:
+            fans = self.fans()
+            ok, needed = ~them.own | (fans & (self.board_w <= QUIET_W)), np.where(fans, self.board_w, np.inf)
+            yield self.limit("quiet", ok, LOUD, ("any", {"quiet": False}), needed)
 
 
 def supply_w(cards_w: float) -> int | None:

@@ -712,6 +712,71 @@ class _Options:
         texts = [value] if isinstance(value, str) else value or ()
         return tuple(part for text in texts for part in units.parse_list(text))
 
+    def assumed(self) -> dict[str, Any]:
+        """The assumptions that options state."""
+        return _stated(
+            electricity_usd_per_kwh=self.usd(
+                "electricity", "/kWh", most=units.MOST_USD_PER_KWH, example="'$0.30/kWh'"
+            ),
+            host_usd=self.usd("host", free=True, example="$1500"),
+            hours_per_week=self.positive("hours-per-week"), years=self.positive("years"),
+            cooling=self.positive("cooling"), host_w=self.positive("host-power", "W"),
+            max_age_days=self.read("newer-than", units.parse_days),
+            aged_today=True if self.texts.get("newer-than") else None,
+            depreciation=self.read("depreciation", lambda text: units.parse_share(text, most=1)),
+            utilisation=self.read("utilisation", lambda text: units.parse_share(text, most=1)),
+        )  # fmt: skip
+
+    def limits(
+        self, need: Need, budget: tuple[float, str | None] | None, have: Sequence[str],
+        today: date | None,
+    ) -> dict[str, Any]:  # fmt: skip
+        """The fields of a need that options state."""
+        given, term = self.texts, self.texts.get("reserved")
+        hourly = budget is not None and budget[1] == "hour" and not (have or given.get("upgrade"))
+        users, egress = self.count("users"), self.read("egress", units.parse_memory_range)
+        providers = tuple(PROVIDERS.get(name.casefold(), name) for name in self.list("provider"))
+        # Only rent has a provider or a price per hour: who names one of these asks what to rent.
+        way = "rent" if providers or hourly else "own" if given.get("upgrade") else None
+        # People share a served model: one person, too, who was named.
+        shared = users if need.task == "infer" else None
+        return _stated(
+            compiled=False if given.get("compile") == "off" else None, batch=self.count("batch"),
+            deadline_s=self.read("deadline", lambda text: units.parse_deadline(text, today or date.today())),
+            budget_usd=budget[0] if budget else None,
+            budget_per_hour=budget[1] == "hour" if budget else None,
+            budget_per_month=budget[1] == "month" if budget else None,
+            acquire=given.get("acquire") or way, providers=providers or None,
+            users=None if shared else users, concurrent=shared,
+            context=self.read("context", lambda text: units.parse_counts(text, "a context")[0]),
+            sold={"new": ("new",), "used": ANY_USED}.get(given.get("condition") or ""),
+            egress_gb=egress[0] if egress else None,
+            memory_gb=self.read("memory", units.parse_memory_range), power_w=self.positive("power", "W"),
+            outlet_w=self.positive("outlet", "W"), slots=self.positive("slots"), have=tuple(have) or None,
+            reserved=(bool(term) and term != "no") or None, region=given.get("region") or None,
+            most_commitment_h=units.parse_seconds(term) / 3600 if term and term not in OK else None,
+            quiet=bool(given.get("quiet")) or None, upgrade=bool(given.get("upgrade")) or None,
+            community={"ok": True, "no": False}.get(given.get("community") or ""),
+            **{name: True for name in ("spot", "serverless", "unproven") if given.get(name) == "ok"},
+        )  # fmt: skip
+
+    def lengths(self, need: Need) -> tuple[dict[str, Any], str]:
+        """(what prompts and answers of a served model set, how they are counted). Raises InputError for work
+        that has none."""
+        prompt, answer = self.count("prompt"), self.count("answer")
+        if not (prompt or answer):
+            return {}, ""
+        if need.task != "infer":
+            raise InputError("prompts and answers are of a served model", hint="served:llama-3.1-8b")
+        from gpuwise.judge.choose.rules import USUAL
+
+        answer = answer or int(USUAL.answer)
+        note = (
+            f"each answer of {answer:,} tokens follows a prompt of {prompt:,}, counted, too" if prompt else ""
+        )
+        lengths = {"context": (prompt or 0) + answer, "reads": (prompt or 0) / answer}
+        return lengths, "" if need.reads else note
+
 
 class _Said(NamedTuple):
     """What a workload or a question says, before limits of other options."""
@@ -741,8 +806,8 @@ def need_of(
     sets = tuple(ids) if any(number for _, number in named) else ()
     only = () if sets else tuple(gpu for gpu, _ in ids)
     budget = options.read("budget", lambda text: _budget(text, rates))
-    assumed = _assumed(options)
-    limits = _limits(options, said.need, budget, have, today)
+    assumed = options.assumed()
+    limits = options.limits(said.need, budget, have, today)
     limits |= _stated(
         sets=sets or None, only=only or None,
         gpus=_spread(sets) if sets and not given.get("gpus") else None,
@@ -757,7 +822,7 @@ def need_of(
     if "context" in limits and not need.task:
         problem = f"a context is of a language model by name, not of {need.title or need.workloads[0][0]}"
         raise InputError(problem, hint="leave it out, or name a model: llama-3.1-8b")
-    lengths, note = _lengths(need, options)
+    lengths, note = options.lengths(need)
     need = replace(need, assumptions=replace(need.assumptions, **assumed), **(lengths | limits))
     need = _noted(need, said, options, note)
     buys = need.acquire == "own" and budget is not None and budget[1] is None
@@ -839,72 +904,6 @@ def _have(names: Sequence[str], load: Callable[[str], Result | None]) -> tuple[l
 def _spread(sets: Sequence[tuple[str, int]]) -> tuple[int, int]:
     sizes = [number for _, number in sets]
     return min(sizes), max(sizes)
-
-
-def _assumed(options: _Options) -> dict[str, Any]:
-    """The assumptions that options state."""
-    return _stated(
-        electricity_usd_per_kwh=options.usd(
-            "electricity", "/kWh", most=units.MOST_USD_PER_KWH, example="'$0.30/kWh'"
-        ),
-        host_usd=options.usd("host", free=True, example="$1500"),
-        hours_per_week=options.positive("hours-per-week"), years=options.positive("years"),
-        cooling=options.positive("cooling"), host_w=options.positive("host-power", "W"),
-        max_age_days=options.read("newer-than", units.parse_days),
-        aged_today=True if options.texts.get("newer-than") else None,
-        depreciation=options.read("depreciation", lambda text: units.parse_share(text, most=1)),
-        utilisation=options.read("utilisation", lambda text: units.parse_share(text, most=1)),
-    )  # fmt: skip
-
-
-def _limits(
-    options: _Options, need: Need, budget: tuple[float, str | None] | None, have: Sequence[str],
-    today: date | None,
-) -> dict[str, Any]:  # fmt: skip
-    """The fields of a need that options state."""
-    given, term = options.texts, options.texts.get("reserved")
-    hourly = budget is not None and budget[1] == "hour" and not (have or given.get("upgrade"))
-    users, egress = options.count("users"), options.read("egress", units.parse_memory_range)
-    providers = tuple(PROVIDERS.get(name.casefold(), name) for name in options.list("provider"))
-    # Only rent has a provider or a price per hour: who names one of these asks what to rent.
-    way = "rent" if providers or hourly else "own" if given.get("upgrade") else None
-    # People share a served model: one person, too, who was named.
-    shared = users if need.task == "infer" else None
-    return _stated(
-        compiled=False if given.get("compile") == "off" else None, batch=options.count("batch"),
-        deadline_s=options.read("deadline", lambda text: units.parse_deadline(text, today or date.today())),
-        budget_usd=budget[0] if budget else None,
-        budget_per_hour=budget[1] == "hour" if budget else None,
-        budget_per_month=budget[1] == "month" if budget else None,
-        acquire=given.get("acquire") or way, providers=providers or None,
-        users=None if shared else users, concurrent=shared,
-        context=options.read("context", lambda text: units.parse_counts(text, "a context")[0]),
-        sold={"new": ("new",), "used": ANY_USED}.get(given.get("condition") or ""),
-        egress_gb=egress[0] if egress else None,
-        memory_gb=options.read("memory", units.parse_memory_range), power_w=options.positive("power", "W"),
-        outlet_w=options.positive("outlet", "W"), slots=options.positive("slots"), have=tuple(have) or None,
-        reserved=(bool(term) and term != "no") or None, region=given.get("region") or None,
-        most_commitment_h=units.parse_seconds(term) / 3600 if term and term not in OK else None,
-        quiet=bool(given.get("quiet")) or None, upgrade=bool(given.get("upgrade")) or None,
-        community={"ok": True, "no": False}.get(given.get("community") or ""),
-        **{name: True for name in ("spot", "serverless", "unproven") if given.get(name) == "ok"},
-    )  # fmt: skip
-
-
-def _lengths(need: Need, options: _Options) -> tuple[dict[str, Any], str]:
-    """(what prompts and answers of a served model set, how they are counted). Raises InputError for work that
-    has none."""
-    prompt, answer = options.count("prompt"), options.count("answer")
-    if not (prompt or answer):
-        return {}, ""
-    if need.task != "infer":
-        raise InputError("prompts and answers are of a served model", hint="served:llama-3.1-8b")
-    from gpuwise.judge.choose.rules import USUAL
-
-    answer = answer or int(USUAL.answer)
-    note = f"each answer of {answer:,} tokens follows a prompt of {prompt:,}, counted, too" if prompt else ""
-    lengths = {"context": (prompt or 0) + answer, "reads": (prompt or 0) / answer}
-    return lengths, "" if need.reads else note
 
 
 def _noted(need: Need, said: _Said, options: _Options, note: str) -> Need:
