@@ -469,3 +469,12 @@ def test_a_latency_without_its_unit_is_told_the_likely_one(text: str, unit: str)
     with pytest.raises(InputError) as caught:
         units.parse_latency(text)
     assert unit in caught.value.hint
+
+
+def test_names_are_listed_as_people_write_them() -> None:
+    assert [units.listed(names) for names in (["a"], ["a", "b"], ["a", "b", "c"])] == [
+        "a",
+        "a and b",
+        "a, b and c",
+    ]
+    assert units.listed(["a", "b"], "or") == "a or b"

@@ -154,7 +154,7 @@ def fit(model: str, to: printer.Output, **options: Any) -> None:
         if not is_work(model) or llms.known(model) or llms.note(model):
             raise
         name = model.casefold()
-        limit = name in registry.names() and registry.get(name).spec.modes == ("limit",)
+        limit = name in registry.names() and registry.get(name).spec.is_limit
         verb = "bench" if limit else "predict"  # a limit of the hardware is measured
         hint = shlex.join(["gpuwise", verb, model, *(["--gpu", names] if names and not limit else [])])
         raise InputError(f"{model} is not a language model", hint=hint) from None

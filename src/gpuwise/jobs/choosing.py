@@ -27,7 +27,7 @@ from gpuwise.model.judgement import Assumptions, Need, Option, Quote, Recommenda
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Issue, Record, firsts
-from gpuwise.model.units import percent, seconds, usd
+from gpuwise.model.units import listed, percent, seconds, usd
 from gpuwise.predictor.card import MODULES, UNMEASURED
 from gpuwise.show.table import Answer
 
@@ -765,7 +765,7 @@ def _in_full(market: _Market, need: Need, gpu: str, reason: Issue) -> str:
             kinds = sorted({o.kind for o in let})
             if kinds and not price and need.acquire != "own":
                 fewer = " of fewer" * (max(o.count for o in let) < number)
-                price = f"; {of}{', '.join(kinds[:-1])}{' and ' * (len(kinds) > 1)}{kinds[-1]} rent{fewer} is"
+                price = f"; {of}{listed(kinds)} rent{fewer} is"
         why += price
         (speed,) = market.facts_of(need, {gpu: (number,)})
         if (done := speed.throughput) and not (need.title and need.passes == 1):
@@ -774,13 +774,14 @@ def _in_full(market: _Market, need: Need, gpu: str, reason: Issue) -> str:
             why += f"; {number if number > 1 else 'one'} of it would do {rate}{weights}"
     elif "$" not in why and gpu not in need.have:
         sold = [o for o in market.usable(need) if gpu in o.gpu_ids and (o.per_hour or o.count == 1)]
-        today = market.facts.today
-        late = {offer: not prices.is_fresh(offer, today) for offer in sold}
-        newest = {
-            offer: -prices.day(offer.seen_on).toordinal() * late[offer] for offer in sold
-        }  # Of old ones
-        sold.sort(key=lambda o: (o.per_hour, late[o], o.count != number, newest[o], o.per_gpu))
-        for offer in sold[:1]:
+
+        def place(offer: Offer) -> tuple[object, ...]:
+            """A purchase first, a fresh price, of the number asked for; of old prices the newest."""
+            old = not prices.is_fresh(offer, market.facts.today)
+            age = -prices.day(offer.seen_on).toordinal() if old else 0
+            return offer.per_hour, old, offer.count != number, age, offer.per_gpu
+
+        for offer in sorted(sold, key=place)[:1]:
             kind = f"/h, {offer.provider}, {offer.kind}" if offer.per_hour else f", {fit.SOLD[offer.kind]}"
             many = "one" if offer.count == 1 else f"{offer.count:g}"
             why += f" ({many} at {usd(offer.amount)}{kind}, {offer.seen_on[:7]})"

@@ -180,7 +180,7 @@ def _traced(
         return _served(request, SERVED + workload.casefold(), gpus, count, batch)  # by its public name
     spec = work.spec
     mode = request.mode or spec.modes[0]
-    if spec.modes == ("limit",):  # kernels of networks say nothing of a copy or a link at its best
+    if spec.is_limit:  # kernels of networks say nothing of a copy or a link at its best
         problem = f"{spec.id} is a limit of the hardware, which is stated or measured and not predicted"
         raise InputError(problem, hint=f"gpuwise show GPU, or gpuwise bench {spec.id}")
     common = () if mode == "compute" else USUAL  # Scientific work is computed in its own precision

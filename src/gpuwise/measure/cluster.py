@@ -369,7 +369,7 @@ class Rack:
                     return ""
             except subprocess.TimeoutExpired:
                 return f"no verdict after {limit_s:.0f} s"
-            except InputError as error:  # a full disk, or what is no result: the others are judged
+            except InputError as error:  # a full disk, or no result file: the others are judged
                 return f"its answer could not be kept: {error}"
             said = done.stderr.decode(errors="replace").strip().splitlines()
             return visible(said[-1][:200]) if said else f"no answer came back (exit code {done.returncode})"

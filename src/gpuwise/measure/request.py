@@ -141,7 +141,7 @@ def configs(request: Request) -> tuple[RunConfig, ...]:
     every = (config for spec in chosen for config in _models(spec, request))
     # Those that are compiled one after the other can be compiled together.
     models = tuple(sorted(every, key=lambda config: config.compile))
-    if not models and not any("limit" in spec.modes for spec in chosen):
+    if not models and not any(spec.is_limit for spec in chosen):
         raise InputError(
             f"no workload of {', '.join(request.workloads)} has mode {', '.join(request.modes)} "
             f"in {', '.join(request.precisions) or 'any precision'}, recipe {request.recipe}",
@@ -212,7 +212,7 @@ def _limits(request: Request, specs: Sequence[WorkloadSpec]) -> tuple[RunConfig,
     ]
     tests.append(("copy", Precision.FP32, None, 1))
     for spec in specs:
-        if "limit" in spec.modes and spec.id not in YARDSTICKS:
+        if spec.is_limit and spec.id not in YARDSTICKS:
             # The size of most limits is their own; where it is not (copy-l2), the batch sets it.
             sizes = request.batch if spec.default_batch > 1 else (None,)
             if spec.collective:

@@ -257,6 +257,11 @@ class WorkloadSpec:
     links: bool = False  # A step is of links that a card shares with others or with the host
 
     @property
+    def is_limit(self) -> bool:
+        """Whether it measures a limit of the hardware: a matrix product, a copy, a link."""
+        return "limit" in self.modes
+
+    @property
     def recipes(self) -> tuple[Recipe, ...]:
         """Those that differ for it: tuned where gpuwise has kernels for it."""
         layers = self.id not in MANY_ROWS and any(

@@ -13,7 +13,7 @@ import csv
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Literal, NamedTuple, Self
@@ -537,6 +537,12 @@ def some(names: Iterable[str], most: int = 4) -> str:
     each = list(dict.fromkeys(names))
     more = f" and {len(each) - most} more" if len(each) > most else ""
     return ", ".join(each[:most]) + more
+
+
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """`a, b and c`; the name alone where there is one."""
+    *before, end = names
+    return f"{', '.join(before)} {last} {end}" if before else end
 
 
 def significant(value: float, digits: int = 3) -> Amount:

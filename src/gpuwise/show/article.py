@@ -20,7 +20,7 @@ from typing import Any
 from gpuwise.facts import prices
 from gpuwise.model.gpu import GpuSpec, Offer
 from gpuwise.model.result import Record, firsts, grouped
-from gpuwise.model.units import Amount, gibibytes, percent, significant, times, usd, watts, whole
+from gpuwise.model.units import Amount, gibibytes, listed, percent, significant, times, usd, watts, whole
 from gpuwise.predictor.card import MODULES
 from gpuwise.show.card import introduction, made_from_facts
 from gpuwise.show.charts import Mark, Rows, frontier, tradeoff
@@ -131,8 +131,7 @@ class Contest:
 
     def names(self, ids: Sequence[str], last: str = "and") -> str:
         """`the A40, the L4 and the L40S`."""
-        *some, one = [f"the {self.name(each)}" for each in ids]
-        return f"{', '.join(some)} {last} {one}" if some else one
+        return listed([f"the {self.name(each)}" for each in ids], last)
 
     def forecast(self, kind: Kind, gpu_id: str) -> Record | None:
         """That of one GPU where the work fits it."""
@@ -231,7 +230,7 @@ def article(given: Contest) -> Page:
         section("article", "method", text=said("article", "method", forecast=given.cited.mark(FORECAST))),
     )
     return Page(
-        title=f"{', '.join(names[:-1])} or {names[-1]}: which GPU for deep learning?",
+        title=f"{listed(names, 'or')}: which GPU for deep learning?",
         subtitle=made_from_facts(given.today),
         summary=(),
         sections=sections,
@@ -250,7 +249,7 @@ def comparison(given: Contest) -> Page:
     every = replace(stated, tables=stated.folded, folded=())
     sections = (*(replace(one, text=()) for one in made), every)
     return Page(
-        title=f"{', '.join(names[:-1])} and {names[-1]}", subtitle="", summary=(), sections=sections,
+        title=listed(names), subtitle="", summary=(), sections=sections,
         sources=given.cited.sources, made_on=given.today.isoformat(),
     )  # fmt: skip
 

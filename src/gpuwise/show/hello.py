@@ -69,7 +69,7 @@ def listing(specs: Sequence[WorkloadSpec], installed: Sequence[str] = ()) -> Tab
     notes += [f"from installed packages: {', '.join(installed)}"] if installed else []
     rows = []
     for spec in grouped(specs):
-        limit = "limit" in spec.modes
+        limit = spec.is_limit
         cost: str = ""
         # A limit has none; of a FLOP it is one; where none is stated, torch has to count.
         if spec.cost is not None and not limit and spec.item != "FLOP":
@@ -98,7 +98,7 @@ def grouped(specs: Sequence[WorkloadSpec]) -> tuple[WorkloadSpec, ...]:
     tasks = list(dict.fromkeys(spec.task for spec in specs))
 
     def place(spec: WorkloadSpec) -> tuple[int, int]:
-        kind = 2 if "limit" in spec.modes else 1 if "compute" in spec.modes else 0
+        kind = 2 if spec.is_limit else 1 if "compute" in spec.modes else 0
         return kind, tasks.index(spec.task)
 
     return tuple(sorted(specs, key=place))

@@ -32,7 +32,7 @@ CLOCKS = 0.015
 EXACT_MHZ = 4
 # For "about" and "nearly".
 ROUGH = 0.05
-# A difference that is nobody's rounding, and one beyond anything by which sources differ.
+# Relative differences: one that is larger than any rounding, and one that is larger than sources differ.
 APART, FAR = 0.15, 0.25
 # Relative difference up to which a figure may be of another edition of the sheet, or was rounded twice; and
 # one that is another variant's: clocks of one chip differ by so much.

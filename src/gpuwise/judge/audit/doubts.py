@@ -32,7 +32,7 @@ OF_MAKER = ("architecture", "chip")
 OTHER, CPU = 10.0, 1.45
 # Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text.
 MOSTLY = 4
-# Claims of a group that must agree, and as many as contradict, for a contradiction to be sure.
+# A contradiction is sure only where at least so many claims of its group agree, and no fewer than contradict.
 LEAST = 2
 # A text about something else mentions GPUs in passing. A claim is accused only where at least COMPANY other
 # claims within NEARBY lines are right; sizes of memory count in tables only, since they stand beside names of

@@ -1,6 +1,6 @@
 """What else a figure may mean than the catalog's: another option, another rate, another way to count.
 
-A figure that is right in one of these ways is nobody's error, so it is not accused.
+A figure that is correct when it is read in one of these ways is not accused.
 """
 
 from __future__ import annotations

@@ -284,7 +284,7 @@ def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *,
     rows = list(_offers(need, known, offers, today))
     for gpu, number in Counter(need.have).items():
         counts = [n for n in range(1, number + 1) if (gpu, n) in known]
-        # Fewer of them where more are no faster.
+        # Of the cards that are there the fewest that are as fast as all of them.
         fast = {n: interval.value for n in counts if (interval := known[gpu, n].throughput)}
         if count := next((n for n in fast if fast[n] * EQUAL >= max(fast.values())), 0):
             rows.append(Row(gpu, count, "have", 0.0, 0.0, False, known[gpu, count], None))

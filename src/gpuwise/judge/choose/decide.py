@@ -214,7 +214,7 @@ def ordered(them: Candidates, ok: Mask, *, every_provider: bool = True) -> list[
 
 
 def frontier(them: Candidates, places: Sequence[int]) -> set[int]:
-    """The places of which no other is both faster and cheaper; of what has no price nobody can say."""
+    """The places of which no other is both faster and cheaper, without those that have no price."""
     best, found = -1.0, set[int]()
     each = them.per_item.astype(np.float32)
     known = (place for place in places if them.rows[place].way != "unpriced")

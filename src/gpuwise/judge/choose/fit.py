@@ -207,7 +207,7 @@ class _Rows:
         yield self.limit("unproven", asked | new | (meant & (need.mode == "compute")), UNSUPPORTED, anyway)
 
     def made_for(self) -> Iterator[Limit]:
-        """Of double precision: a card made for something else is no faster than the processor beside it."""
+        """For FP64: cards without full-rate FP64 units are no faster than the host's processor."""
         if self.need.precision == Precision.FP64 and not (self.named or self.have.all()):
             made = self.every(lambda row, spec: made_for_fp64(row.gpu))
             yield self.limit("fp64", self.have | made, NO_FP64, ("a GPU made for it", {}))
