@@ -35,7 +35,14 @@ TUNED = (
 )
 SUMMARIES = ("resnet50-bf16", "bert-large-bf16")
 """Searches of which what `tune -o` wrote is kept, without the power."""
-OTHERS = ("workloads-*.json", "scenarios-*.json", "suite-*.json", "full-*.json", "bert-large-fp8-casts.json")
+OTHERS = (
+    "workloads-*.json",
+    "scenarios-*.json",
+    "suite-*.json",
+    "full.json",
+    "full-*.json",
+    "bert-large-fp8-casts.json",
+)
 WIDEST = 0.03
 ROWS = (("resnet50", "train"), ("resnet50", "infer"), ("bert-large", "train"), ("bert-large", "infer"))
 PRECISIONS = ("fp32", "tf32", "fp16", "bf16")
@@ -122,13 +129,18 @@ def others() -> str:
 
 
 def _rows() -> dict[tuple[str, int], dict[bool, Measurement]]:
-    """By workload, mode, precision and batch: the best measurement eager and compiled."""
+    """By workload, mode, precision, tuning and batch: the best measurement eager and compiled; the script's
+    rows have a table of their own."""
     rows: dict[tuple[str, int], dict[bool, Measurement]] = {}
     for path in (path for pattern in OTHERS for path in sorted(RESULTS.glob(pattern))):
         for m in load(path).measurements:
             if m.throughput is None or m.config.mode == "limit" or m.config.gpus > 1 or m.status != "ok":
                 continue
+            if m.config.recipe == "script":
+                continue
             what = f"{m.config.workload} {m.config.mode} {m.config.precision}"
+            if m.config.recipe == "tuned":
+                what += ", tuned"
             if m.config.input == "host":
                 what += ", with input"
             ways = rows.setdefault((what, m.batch or 1), {})
