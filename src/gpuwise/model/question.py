@@ -240,6 +240,8 @@ class WorkloadSpec:
     cpu_batch: int = 1  # The batch for a CPU, where a step at `default_batch` would take minutes
     cost: Callable[[Mode, Precision, int], Cost] | None = None
     """(mode, precision, batch) -> Cost of one item; None = torch counts the operations of a step."""
+    bandwidth_share: float = 0.5
+    """Of scientific work: the share of the data sheet's bandwidth at which it moves the bytes of its cost."""
     script: bool = False
     """It can also run as the public script of the benchmark article does: the recipe `script`."""
     precisions: tuple[Precision, ...] = NETWORK_PRECISIONS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -14,11 +15,13 @@ from gpuwise.judge.choose.candidates import host_of, most_egress
 from gpuwise.judge.choose.speeds import REACHED, gather
 from gpuwise.model.judgement import Assumptions
 from gpuwise.model.precision import Precision
+from gpuwise.store import load
 from gpuwise.workloads import registry
 
 from ...records import made_up
 from .conftest import TODAY, candidates, recommend
 
+RESULTS = Path(__file__).parents[3] / "results" / "h200"
 # Half of the price is lost in a year, three quarters in two; energy costs nothing.
 PLAIN = Assumptions(
     electricity_usd_per_kwh=0.0, cooling=1.5, hours_per_week=20, years=2, host_usd=1500, host_w=100,
@@ -93,14 +96,37 @@ def test_beside_what_is_there_the_larger_host_less_it_and_a_computer_has_none(ne
     assert (them.host.tolist(), them.joules.tolist()) == ([0], [pytest.approx((300 + 100) * 1.5 / 100)])
 
 
-def test_scientific_work_is_half_of_what_the_data_sheet_allows(need) -> None:  # type: ignore[no-untyped-def]
-    asked = need(workloads=(("fft", 1.0),), mode="compute", precision="fp64")
-    (found,) = gather(asked, {"h100-sxm5-80gb": (1,)}, lambda *_, **__: ())
-    spec, gpu = registry.get("fft").spec, catalog.get("h100-sxm5-80gb")
-    cost = spec.cost("compute", Precision.FP64, spec.default_batch)
-    by = gpu.peak("fp64").flop_per_s / cost.flop_per_item, gpu.memory_bytes_per_s / cost.bytes_per_item
-    assert found.throughput.value == pytest.approx(REACHED * min(by))
-    assert found.watts.value == gpu.power_w
+@pytest.mark.parametrize(
+    ("workload", "precision", "gpu", "bound", "share"),
+    [
+        ("fft", "fp64", "h100-sxm5-80gb", "memory", 0.75),
+        ("stencil", "fp32", "h100-sxm5-80gb", "memory", 0.48),
+        ("cholesky", "fp64", "h100-sxm5-80gb", "memory", 0.06),
+        ("fft", "fp64", "rtx-4090", "compute", REACHED),
+    ],
+)
+def test_scientific_work_reaches_a_share_of_the_sheet(need, workload, precision, gpu, bound, share) -> None:  # type: ignore[no-untyped-def]
+    asked = need(workloads=((workload, 1.0),), mode="compute", precision=precision)
+    (found,) = gather(asked, {gpu: (1,)}, lambda *_, **__: ())
+    spec, sheet = registry.get(workload).spec, catalog.get(gpu)
+    cost = spec.cost("compute", Precision(precision), spec.default_batch)
+    by = {
+        "compute": sheet.peak(precision).flop_per_s / cost.flop_per_item,
+        "memory": sheet.memory_bytes_per_s / cost.bytes_per_item,
+    }
+    assert found.bound == bound
+    assert found.throughput.value == pytest.approx(share * by[bound])
+    assert found.watts.value == sheet.power_w
+
+
+@pytest.mark.parametrize("file", ["workloads-science.json", "workloads-science-2.json", "full.json"])
+def test_scientific_work_that_was_measured_lies_within_what_is_said(need, file) -> None:  # type: ignore[no-untyped-def]
+    measured = [m for m in load(RESULTS / file).measurements if m.config.mode == "compute" and m.throughput]
+    assert measured
+    for m in measured:
+        asked = need(workloads=((m.config.workload, 1.0),), mode="compute", precision=str(m.config.precision))
+        (found,) = gather(asked, {"h200-sxm": (1,)}, lambda *_, **__: ())
+        assert found.throughput.value / m.throughput.value == pytest.approx(1, abs=0.32), m.config.workload
 
 
 def test_where_nothing_fits_the_largest_says_why(need) -> None:  # type: ignore[no-untyped-def]

@@ -15,7 +15,8 @@ the GPU on which the shares of time were counted. Widths add as if the errors we
 Scientific kernels are not predicted: what a stencil, a transform or a factorisation computes and moves is
 stated in closed form by the workload, and the nearer of two limits of the data sheet is reached in part:
 
-    items a second = REACHED x min(peak / operations of an item, bandwidth / bytes of an item)
+    items a second = min(REACHED x peak / operations of an item,
+                         bandwidth share x bandwidth / bytes of an item)
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ Key = tuple[str, int]
 # Half width of a published figure in log space. The same question on the same GPU from two publishers
 # differed by a factor of 1.6 in the median (nine of the curated table that state their precision).
 PUBLISHED_HALF = 0.5
-# Share of a limit of the data sheet that a scientific kernel reaches, within a factor of two.
+# Share of the data sheet's peak that a scientific kernel reaches, within a factor of two.
 REACHED = 0.5
 BATCHES = tuple(2**k for k in range(11))
 # Shares of a model that are looked at.
@@ -481,9 +482,9 @@ def from_sheet(config: RunConfig, gpu_id: str, count: int) -> Record:
     if peak is None or bandwidth is None:
         lacking = f"a dense {config.precision} rate" if peak is None else "memory bandwidth"
         return _blank(config, gpu_id, count, f"no {config.precision.upper()}: no source states {lacking}")
-    arithmetic = peak.flop_per_s / cost.flop_per_item
-    memory = bandwidth / cost.bytes_per_item if cost.bytes_per_item else inf
-    value, watts = count * REACHED * min(arithmetic, memory), gpu.power_w
+    arithmetic = REACHED * peak.flop_per_s / cost.flop_per_item
+    memory = spec.bandwidth_share * bandwidth / cost.bytes_per_item if cost.bytes_per_item else inf
+    value, watts = count * min(arithmetic, memory), gpu.power_w
     return replace(
         _blank(config, gpu_id, count),
         throughput=Interval(value=value, low=value / 2, high=value * 2, level=LEVEL, method="data sheet"),
