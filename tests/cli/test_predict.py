@@ -378,7 +378,7 @@ def test_scientific_kernels_are_predicted_from_the_sheet_as_choose_does(gpuwise:
     made = json.loads(gpuwise("predict", "cholesky", "--gpu", "a100-sxm4-80gb,l4", "--json")[1])
     fast, slow = made["predictions"]
     assert (fast["config"]["precision"], fast["gpu_id"], slow["gpu_id"]) == ("fp64", "a100-sxm4-80gb", "l4")
-    assert 19 < fast["throughput"]["value"] / slow["throughput"]["value"] < 50  # 19.5 and 0.47 TFLOP/s
+    assert 6.7 < fast["throughput"]["value"] / slow["throughput"]["value"] < 6.9  # 2,039 and 300 GB/s
     assert gpuwise("predict", "stencil", "--gpu", "a100-sxm4-80gb")[0] == 0
 
 
