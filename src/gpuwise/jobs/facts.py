@@ -152,8 +152,7 @@ def _offers(day: date) -> tuple[Offer, ...]:
 def _rents(day: date) -> Mapping[str, float]:
     from gpuwise.show.prices import hourly
 
-    offers = _offers(day)
-    rents = ((spec.id, hourly(offers, spec.id, day)) for spec in catalog.all_gpus())
+    rents = ((spec.id, hourly(_offers(day), spec.id, day)) for spec in catalog.all_gpus())
     return {gpu_id: rent for gpu_id, rent in rents if rent is not None}
 
 

@@ -73,8 +73,7 @@ def listing(specs: Sequence[WorkloadSpec], installed: Sequence[str] = ()) -> Tab
         cost: str = ""
         # A limit has none; of a FLOP it is one; where none is stated, torch has to count.
         if spec.cost is not None and not limit and spec.item != "FLOP":
-            each = spec.cost(spec.modes[0], spec.precisions[0], spec.default_batch)
-            cost = si(each.flop_per_item, "FLOP")
+            cost = si(spec.cost(spec.modes[0], spec.precisions[0], spec.default_batch).flop_per_item, "FLOP")
         precisions = " ".join(p for p in PRECISIONS if p in (*spec.precisions, *spec.unpredicted))
         rows.append(
             {
@@ -96,12 +95,7 @@ def listing(specs: Sequence[WorkloadSpec], installed: Sequence[str] = ()) -> Tab
 def grouped(specs: Sequence[WorkloadSpec]) -> tuple[WorkloadSpec, ...]:
     """Networks, then science, then limits; within these by task, in the order of their first."""
     tasks = list(dict.fromkeys(spec.task for spec in specs))
-
-    def place(spec: WorkloadSpec) -> tuple[int, int]:
-        kind = 2 if spec.is_limit else 1 if "compute" in spec.modes else 0
-        return kind, tasks.index(spec.task)
-
-    return tuple(sorted(specs, key=place))
+    return tuple(sorted(specs, key=lambda s: (s.is_limit, "compute" in s.modes, tasks.index(s.task))))
 
 
 def document(spec: WorkloadSpec) -> dict[str, Any]:

@@ -279,8 +279,7 @@ EXACTLY = "median (lowest to highest) of the newest price of each offer that nam
 
 def exact(offers: Sequence[Offer], gpu_id: str) -> tuple[Offer, ...]:
     """The newest sight of each offer of exactly this GPU; illustrations of articles are none."""
-    mine = [offer for offer in offers if offer.gpu_ids == (gpu_id,) and prices.is_quote(offer)]
-    return prices.newest(mine)
+    return prices.newest([offer for offer in offers if offer.gpu_ids == (gpu_id,) and prices.is_quote(offer)])
 
 
 def hourly(offers: Sequence[Offer], gpu_id: str, today: date) -> float | None:

@@ -335,5 +335,4 @@ def place_of(request: Request) -> Place:
     """Where the page of a request stands, and who opens it."""
     user = request.scope.get("state", {}).get("user") if request.app.state.team is not None else None
     secret = request.scope.get("state", {}).get("form_secret", "")
-    path = request.url.path.removesuffix("/") or "/"
-    return Place(path, request.url.query, user=user, form_secret=secret)
+    return Place(request.url.path.removesuffix("/") or "/", request.url.query, user=user, form_secret=secret)

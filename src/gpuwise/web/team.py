@@ -191,8 +191,7 @@ class Team:
     def user(self, token: str) -> User | None:
         """Whose token it is."""
         if time.monotonic() - self._looked > REMEMBERED_S:
-            rows = self._read(sql.select(USERS))
-            self._users = {row.pop("token"): User(**row) for row in rows}
+            self._users = {row.pop("token"): User(**row) for row in self._read(sql.select(USERS))}
             self._looked = time.monotonic()
         # Looked up by its digest: how long that takes says nothing of the token.
         return self._users.get(_digest(token))
@@ -486,8 +485,7 @@ def _row(result: Result, place: int, head: Row) -> Row | None:
     m = result.measurements[place]
     if m.status != "ok" or m.throughput is None or m.config.size != "full":
         return None
-    gpu = result.environment.gpu_id or result.environment.device
-    asked = (head["project"], gpu, m.question.key())
+    asked = (head["project"], result.environment.gpu_id or result.environment.device, m.question.key())
     return {
         "result": result.id, "place": place, "series": sha256(repr(asked).encode()).hexdigest()[:16],
         "label": m.question.label()[:300], "device": head["device"], "software": head["software"],

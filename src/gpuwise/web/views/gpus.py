@@ -100,7 +100,7 @@ def one(facts: Facts, asked: Asked) -> View:
         content={
             "page": whole,
             "spec": spec,
-            "pairs": neighbours(facts, spec),
+            "pairs": tuple(pair for pair in pairs(facts) if spec.id in pair.split(",")),
             "priced": any(o.gpu_ids == (spec.id,) for o in facts.offers),
             "names": report.products(),
         },
@@ -174,8 +174,3 @@ def pairs(facts: Facts) -> tuple[str, ...]:
     stated = [(peak.flop_per_s, spec.id) for spec in studied if (peak := spec.peak("fp16"))]
     ids = [gpu_id for _, gpu_id in sorted(stated)]
     return tuple(f"{a},{b}" for step in (1, 2) for a, b in zip(ids, ids[step:], strict=False))
-
-
-def neighbours(facts: Facts, spec: GpuSpec) -> tuple[str, ...]:
-    """The pairs of `pairs` that the GPU is in."""
-    return tuple(pair for pair in pairs(facts) if spec.id in pair.split(","))
