@@ -75,20 +75,19 @@ def listing(specs: Sequence[WorkloadSpec], installed: Sequence[str] = ()) -> Tab
         if spec.cost is not None and not limit and spec.item != "FLOP":
             cost = si(spec.cost(spec.modes[0], spec.precisions[0], spec.default_batch).flop_per_item, "FLOP")
         precisions = " ".join(p for p in PRECISIONS if p in (*spec.precisions, *spec.unpredicted))
-        rows.append(
-            {
-                "for": spec.task,
-                "workload": spec.id,
-                "what": spec.title,
-                "modes": ", ".join(spec.modes),
-                "precisions": precisions if not limit or len(spec.precisions) > 1 else "",
-                "recipes": ", ".join(spec.recipes) if "train" in spec.modes else "",
-                "item": spec.item,
-                "parameters": whole(spec.parameters) if spec.parameters else "",
-                "per item": cost,
-                "batch": "" if limit else whole(spec.default_batch),
-            }
-        )
+        cells = {
+            "for": spec.task,
+            "workload": spec.id,
+            "what": spec.title,
+            "modes": ", ".join(spec.modes),
+            "precisions": precisions if not limit or len(spec.precisions) > 1 else "",
+            "recipes": ", ".join(spec.recipes) if "train" in spec.modes else "",
+            "item": spec.item,
+            "parameters": whole(spec.parameters) if spec.parameters else "",
+            "per item": cost,
+            "batch": "" if limit else whole(spec.default_batch),
+        }
+        rows.append(cells)
     return Table.of(rows, notes=tuple(notes))
 
 

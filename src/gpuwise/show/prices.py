@@ -364,11 +364,12 @@ def over_time(months: Sequence[Month], query: str) -> Table:
         span = _around(middle, low, high)
         return span.shown(f"{span}, {counted(len(here), 'reading')}")
 
+    rows = (
+        {"month": month, **{kind: cell(month, kind) for kind in KINDS}}
+        for month in sorted({m.month for m in months}, reverse=True)
+    )
     return Table.of(
-        (
-            {"month": month, **{kind: cell(month, kind) for kind in KINDS}}
-            for month in sorted({m.month for m in months}, reverse=True)
-        ),
+        rows,
         title=f"Rent of {query!r} by month, USD per GPU-hour: median (lowest to highest)",
         notes=("a median over other providers or regions than the month before is not a change of prices",),
     )

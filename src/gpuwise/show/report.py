@@ -212,18 +212,16 @@ def throughput(given: ReportInput, lead: Figure | None = None) -> Section:
     # A lone bar would say nothing: it is as long as its room.
     rest = [row for name, rows in found.items() if name not in drawn for row in rows]
     title = "Other workloads" if drawn else "Each workload"
-    failed = Table.of(
-        (
-            {
-                "measurement": m.config.label("batch"),
-                "status": m.status,
-                "why": (m.error or "").split("\n")[0],
-            }
-            for m in map(raw, given.every)
-            if m.status != "ok"
-        ),
-        title="Not completed",
+    ended = (
+        {
+            "measurement": m.config.label("batch"),
+            "status": m.status,
+            "why": (m.error or "").split("\n")[0],
+        }
+        for m in map(raw, given.every)
+        if m.status != "ok"
     )
+    failed = Table.of(ended, title="Not completed")
     return section(
         "report", "throughput", figures=tuple(figures), tables=(_table(title, rest, given), failed)
     )
@@ -301,19 +299,17 @@ def _gains(pairs: Sequence[Pair], title: str, caption: str) -> Figure:
     ordered = sorted(marks, key=lambda mark: -mark.value)
     kept = ordered if len(marks) <= FEW else [*ordered[: FEW // 2], *ordered[-FEW // 2 :]]
     ends = min(pair.gain.value for pair in pairs), max(pair.gain.value for pair in pairs)
-    table = Table.of(
-        (
-            {
-                "measurement": pair.other.question.label("batch"),
-                "batch": whole(pair.other.batch) if pair.other.batch else "",
-                "base": rate(pair.base.value, pair.base.item),
-                "speed": rate(pair.other.value, pair.other.item),
-                "ratio (95 %)": times(pair.gain.value, pair.gain.low, pair.gain.high, 3),
-            }
-            for pair in pairs
-        ),
-        title=title,
+    rows = (
+        {
+            "measurement": pair.other.question.label("batch"),
+            "batch": whole(pair.other.batch) if pair.other.batch else "",
+            "base": rate(pair.base.value, pair.base.item),
+            "speed": rate(pair.other.value, pair.other.item),
+            "ratio (95 %)": times(pair.gain.value, pair.gain.low, pair.gain.high, 3),
+        }
+        for pair in pairs
     )
+    table = Table.of(rows, title=title)
     return Figure(
         charts=(Rows(marks=tuple(mark for mark in marks if mark in kept), ratio=True, title=title),),
         table=table,
@@ -361,18 +357,17 @@ def against(given: ReportInput, cited: References) -> Section:
         inside += [held] if predicted else []
         name, item = row.question.label(), row.item
         span = f"{rate(theirs.low, item)} to {rate(theirs.high, item)}" if theirs.low < theirs.high else ""
-        rows.append(
-            {
-                "measurement": name,
-                "measured": speed(row.throughput, item),
-                "other": other.origin,
-                "its speed": rate(theirs.value, item),
-                "its interval": span,
-                "ratio": times(ratio.value, digits=3),
-                "interval holds it": ("inside" if held else "outside") if predicted else "",
-                "from": where,
-            }
-        )
+        cells = {
+            "measurement": name,
+            "measured": speed(row.throughput, item),
+            "other": other.origin,
+            "its speed": rate(theirs.value, item),
+            "its interval": span,
+            "ratio": times(ratio.value, digits=3),
+            "interval holds it": ("inside" if held else "outside") if predicted else "",
+            "from": where,
+        }
+        rows.append(cells)
         marks.append(Mark(
             label=name, value=ratio.value, low=ratio.low, high=ratio.high, colour=other.origin,
             group=f"over {other.origin}", shown=f"{ratio.value:.2f}x",

@@ -217,13 +217,11 @@ def counts(result: Result) -> Table | None:
         rows.setdefault(name, {})[m.config.gpus] = measured_speed(m)
     if len(columns) < 2 or len({m.config.workload for m in networks}) < 2:
         return None
-    return Table.of(
-        (
-            {"measurement": name, **{counted(n, "GPU"): found.get(n, "") for n in columns}}
-            for name, found in rows.items()
-        ),
-        title="By number of GPUs",
+    cells = (
+        {"measurement": name, **{counted(n, "GPU"): found.get(n, "") for n in columns}}
+        for name, found in rows.items()
     )
+    return Table.of(cells, title="By number of GPUs")
 
 
 def details(m: Measurement) -> tuple[str, ...]:
