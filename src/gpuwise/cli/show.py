@@ -128,9 +128,10 @@ def compared(
         if condition:
             raise InputError("--fail-if judges measurements, not articles", hint="give two result files")
         from gpuwise.jobs import reporting
+        from gpuwise.show.article import article as written
 
-        page = reporting.article(Facts(files, tell=printer.talk), [printer.gpu(name) for name in what])
-        to.page(page, lambda: None)
+        contest = reporting.contest(Facts(files, tell=printer.talk), [printer.gpu(name) for name in what])
+        to.page(written(contest), lambda: None)
         return
     if files:
         raise InputError("--file belongs to --article", hint=f"gpuwise compare {' '.join(what)}")

@@ -119,13 +119,6 @@ def contest(facts: Facts, specs: Sequence[GpuSpec]) -> Contest:
     )
 
 
-def article(facts: Facts, specs: Sequence[GpuSpec]) -> Page:
-    """Two to six GPUs in words as one page. Raises InputError as `contest`."""
-    from gpuwise.show import article as show
-
-    return show.article(contest(facts, specs))
-
-
 def card(facts: Facts, spec: GpuSpec, uses: Sequence[Use] = ()) -> Card:
     """One GPU with everything known of it, and where they were asked for its `uses`."""
     # Two years show where a rent goes; the page of prices has every month.

@@ -247,7 +247,7 @@ async def _asked(pages: Pages, address: Address, form: str, request: Request) ->
     place = place_of(request)
     # The form of the comparison sends GPUs as values; the comparison has an address of its own.
     if address.path == "/compare" and form == "html" and len(asked.many("gpu")) > 1:
-        specs = await run_in_threadpool(gpus.picked, facts, asked)
+        specs = await run_in_threadpool(gpus.picked, asked)
         if len(specs) > 1:
             return RedirectResponse(place.to(f"/compare/{','.join(spec.id for spec in specs)}"), 303)
 
