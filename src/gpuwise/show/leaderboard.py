@@ -149,10 +149,10 @@ def ranked(found: Sequence[Entry], metric: str, sort: str = "") -> tuple[Entry, 
     a value."""
     able = [entry for entry in found if _of(entry, metric) is not None]
     column = sort.removeprefix("-") or metric
-    key, falling = SORTS.get(column, SORTS[metric])
+    key, falling = SORTS[column]
     stated = [entry for entry in able if key(entry) is not None]
     ordered = sorted(stated, key=key, reverse=falling != sort.startswith("-"))
-    if column not in SORTS or column in METRICS:
+    if column in METRICS:
         ordered.sort(key=lambda entry: entry.record.is_rough)
     return (*ordered, *(entry for entry in able if key(entry) is None))
 
