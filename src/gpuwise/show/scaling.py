@@ -147,8 +147,6 @@ def shown(
     ordered = sorted(curves, key=lambda c: (len(c.records) < CURVED, ORIGINS.index(c.one.origin)))
     for curve in ordered:
         one, last = curve.one, curve.records[-1]
-        if one.throughput is None or last.throughput is None:
-            continue
         spec = next((spec for spec in all_gpus() if spec.id == one.gpu_id), None)
         parts = (short(spec) if spec else one.gpu_id, one.question.label("batch"), one.origin)
         name = ", ".join(part for part, differs in zip(parts, varies, strict=True) if differs) or parts[1]
