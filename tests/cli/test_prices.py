@@ -84,13 +84,14 @@ def test_without_a_gpu_every_gpu_has_its_line(gpuwise: Call) -> None:
 
 
 def test_a_narrow_terminal_gets_fewer_columns(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    wide = gpuwise("prices", "h100", "--top", "0")[1]
-    monkeypatch.setattr(verb, "narrow", lambda: True)
-    assert "p5.48xlarge" in wide
+    assert "p5.48xlarge" in gpuwise("prices", "h100", "--top", "0")[1]
+    monkeypatch.setenv("COLUMNS", str(verb.FULL_WIDTH))
+    assert "p5.48xlarge" in gpuwise("prices", "h100", "--top", "0")[1]
+    monkeypatch.setenv("COLUMNS", str(verb.FULL_WIDTH - 1))
     narrow = gpuwise("prices", "h100", "--top", "0")[1]
     assert "p5.48xlarge" not in narrow
     assert "H100 80GB *" in narrow
-    assert gpuwise("prices", "h100", "--top", "0", "--wide")[1] == wide
+    assert "p5.48xlarge" in gpuwise("prices", "h100", "--top", "0", "--wide")[1]
 
 
 def test_own_prices_count_for_this_call_only(gpuwise: Call, tmp_path: Path) -> None:

@@ -26,21 +26,14 @@ TABLE = Table(
 
 
 def test_empty_columns_are_dropped_and_the_rest_is_kept() -> None:
-    less = TABLE.without_empty_columns()
-    assert less == replace(
-        TABLE,
-        columns=("name", "speed"),
-        rows=(("a|b", "1,234"), ('say "c"', "")),
-    )
+    rows = [dict(zip(TABLE.columns, row, strict=True)) for row in TABLE.rows]
+    made = Table.of(rows, title="speeds", numeric=TABLE.numeric, before=TABLE.before, notes=TABLE.notes)
+    assert made == replace(TABLE, columns=("name", "speed"), rows=(("a|b", "1,234"), ('say "c"', "")))
+    assert Table.of(rows, every=True).columns == TABLE.columns
 
 
 def test_a_column_with_one_word_stays() -> None:
-    assert Table(columns=("a", "b"), rows=(("", ""), ("", "x"))).without_empty_columns().columns == ("b",)
-
-
-def test_a_table_without_rows_keeps_its_columns() -> None:
-    nothing = replace(TABLE, rows=())
-    assert nothing.without_empty_columns() == nothing
+    assert Table.of([{"a": "", "b": ""}, {"a": "", "b": "x"}]).columns == ("b",)
 
 
 def test_markdown() -> None:

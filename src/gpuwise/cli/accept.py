@@ -85,9 +85,8 @@ def command(results: tuple[str, ...], **options: Any) -> None:
         from gpuwise.judge.accept import bundle
 
         cards, table = [judged.card for judged in verdict.cards], markdown(answer.table)
-        serials = options["with_serials"]
         made = bundle.pack(
-            cards, health(), table, answer.document, serials=serials, links=verdict.links,
+            cards, health(), table, answer.document, serials=options["with_serials"], links=verdict.links,
             fabric=verdict.fabric, common=verdict.common,
         )  # fmt: skip
         store.write(made, output)
@@ -192,7 +191,6 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
         problem = "serial numbers go into a bundle"
         raise InputError(problem, hint="gpuwise accept --with-serials -o bundle.zip")
     kind, indices = options["device"] or (None, ())
-
     asked = _how_long(options)
     return AcceptRequest(
         files=tuple(map(Path, results)),
@@ -224,9 +222,7 @@ def doctor(to: printer.Output) -> None:
     from gpuwise.show.hello import checks as table
 
     checks = health()
-    document = {"checks": [asdict(check) for check in checks]}
-    to.table(table(checks), lambda: document)
-    failed = [check for check in checks if check.status == "fail"]
-    if failed:
+    to.table(table(checks), lambda: {"checks": [asdict(check) for check in checks]})
+    if failed := [check for check in checks if check.status == "fail"]:
         # What needs no driver first: torch is a minute's work.
         raise MachineError(f"{len(failed)} of {len(checks)} checks failed", hint=failed[-1].fix)

@@ -41,20 +41,17 @@ def command(files: tuple[Path, ...], every: bool, to: printer.Output) -> None:
                 raise InputError(problem, hint="give a part of it")
         answers.append(audit(AuditRequest(files=() if piped else (path,), text=text, name="standard input")))
     audits = [one for answer in answers for one in answer.value]
-    table = show.findings(audits, every=every)
-    to.table(table, lambda: show.document(audits))
+    to.table(show.findings(audits, every=every), lambda: show.document(audits))
     named = [str(path) for path in files if str(path) != "-"]
     # What was piped in is gone.
     again = f"gpuwise audit --all {' '.join(named)}" if named else "... | gpuwise audit --all -"
     more = None if every else again
-    wrong = sum(len(answer.issues) for answer in answers)
-    if wrong:
+    if wrong := sum(len(answer.issues) for answer in answers):
         raise GateFailed(f"{wrong} contradicted", hint=more)
     failed = [str(path) for path, answer in zip(paths, answers, strict=True) if answer.exit_status]
     silent = ["standard input" if path == "-" else path for path in failed]
     if silent:
-        if all("not read" in note for one in audits for note in one.notes) and any(
-            one.notes for one in audits
-        ):
+        notes = [note for one in audits for note in one.notes]
+        if notes and all("not read" in note for note in notes):
             more = "break the long lines, or save the page as text"
         raise NoDataError(f"no claim that could be judged in {', '.join(silent)}", hint=more)

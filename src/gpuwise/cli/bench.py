@@ -377,8 +377,7 @@ def again(what: str, device: Devices | None, quiet: bool, to: printer.Output) ->
         sys.exit(INTERRUPTED)
     to.answer(answer)
     done, pairs = answer.value
-    failed = [issue.detail for issue in answer.issues if issue.code == "differs"]
-    if failed:
+    if failed := [issue.detail for issue in answer.issues if issue.code == "differs"]:
         raise GateFailed(f"no: {len(failed)} of {len(pairs)} differ: {', '.join(failed)}")
     unclear = len(answer.issues)
     found = f"{len(pairs) - unclear} of {len(pairs)} reproduced"

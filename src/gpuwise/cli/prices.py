@@ -69,7 +69,7 @@ def command(ctx: click.Context, /, what: tuple[str, ...], to: printer.Output, **
             each = tuple(cheap[: options["top"] or None])
         table = show.overview(each, priced.offers, priced.changes, day)
     elif priced.gpu and to.file is None:
-        compact = not options["wide"] and narrow()
+        compact = not options["wide"] and (printer.columns() or FULL_WIDTH) < FULL_WIDTH
         table = show.listing(
             priced.offers, priced.changes, title=table.title, today=day, top=options["top"],
             compact=compact,
@@ -147,8 +147,7 @@ def _limit(text: str, *, rents: bool, rents_only: bool) -> Limit:
     if plain and not plain[2] and rents and (amount < MOST_RENT or rents_only):
         per = "hour"
     if per == "kwh":
-        hint = "write $2/h for rent or $2000 for a purchase"
-        raise InputError(f"{text!r} is a price of energy", hint=hint)
+        raise InputError(f"{text!r} is a price of energy", hint="write $2/h for rent or $2000 for a purchase")
     return Limit(amount=amount, per_hour=per == "hour")
 
 
@@ -162,8 +161,3 @@ def _mixed(request: PricesRequest) -> str:
             at = show.bought(mixed, printer.today())
             return f"not among these, as it counts new ones, too: {at}; --kind street"
     return ""
-
-
-def narrow() -> bool:
-    """True where lines are too short for every column."""
-    return (printer.columns() or FULL_WIDTH) < FULL_WIDTH

@@ -64,8 +64,7 @@ def command(words: tuple[str, ...], full: bool, for_whom: bool, chart: bool, to:
             roofs = (f.charts[0] for each in page.sections if each.id == "roofline" for f in each.figures)
             to.page(page, lambda: next(roofs, None))
             return
-        table, document = gpu_report.specification(spec), partial(gpu_report.document, spec)
-        to.table(table, document)
+        to.table(gpu_report.specification(spec), partial(gpu_report.document, spec))
         return
     if is_page:
         from gpuwise.jobs import reporting
@@ -129,10 +128,10 @@ def compared(
         if condition:
             raise InputError("--fail-if judges measurements, not articles", hint="give two result files")
         from gpuwise.jobs import reporting
+        from gpuwise.show.article import article as written
 
-        specs = [printer.gpu(name) for name in what]
-        page = reporting.article(Facts(files, tell=printer.talk), specs)
-        to.page(page, lambda: None)
+        contest = reporting.contest(Facts(files, tell=printer.talk), [printer.gpu(name) for name in what])
+        to.page(written(contest), lambda: None)
         return
     if files:
         raise InputError("--file belongs to --article", hint=f"gpuwise compare {' '.join(what)}")
@@ -153,8 +152,7 @@ def compared(
             problem = "--fail-if judges measurements, not specifications"
             raise InputError(problem, hint="give two result files")
         printer.check_output(to.file)
-        gpus = compare_gpus([printer.gpu(name) for name in what])
-        to.answer(gpus)
+        to.answer(compare_gpus([printer.gpu(name) for name in what]))
         return
     if any(results is None for results in stored):
         unknown = next(name for name, results in zip(what, stored, strict=True) if results is None)

@@ -102,8 +102,7 @@ def listed(database: str | None, to: printer.Output) -> None:
         {"name": user.name, "role": user.role, "since": user.made_at, "ssh key": user.public_key}
         for user in database_of(database).users()
     ]
-    table = Table.of(rows, notes=() if rows else ("no token yet",))
-    to.table(table, lambda: rows)
+    to.table(Table.of(rows, notes=() if rows else ("no token yet",)), lambda: rows)
 
 
 @token.command("revoke")

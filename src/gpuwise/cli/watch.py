@@ -72,8 +72,7 @@ def command(device: Devices | None, every: str, length: float | None, to: printe
         for sensor in every_one:
             sensor.close()
     if not to.on_screen:
-        documents = [document(info, *one) for info, one in zip(infos, last, strict=True)]
-        to.table(table, lambda: documents)
+        to.table(table, lambda: [document(info, *one) for info, one in zip(infos, last, strict=True)])
 
 
 def look(

@@ -69,7 +69,6 @@ def accept(request: AcceptRequest, listen: Listen = lambda update: None) -> Answ
         raise InputError(f"a margin of {request.margin:.0%} would accept any card", hint="a margin like 5%")
     if request.files and request.against == "last":
         raise InputError("a fleet has no last result", hint="compare with a file or a GPU")
-
     if not request.suites:
         raise InputError("no suite given", hint="suites like limits and quick")
     references = lookup(request.against)
@@ -109,8 +108,7 @@ def _measured(request: AcceptRequest, listen: Listen) -> tuple[list[TestedCard],
     turns = Turns(max(1, telemetry.cpu_count() // 2))
 
     def commanded(part: Part) -> str:
-        devices = part[1].devices(part[2])
-        return request.command(",".join(str(each.index) for each in devices if each) or None)
+        return request.command(",".join(str(each.index) for each in part[1].devices(part[2]) if each) or None)
 
     earlier = _interrupted([(part, commanded(part)) for part in parts]) if request.resume else {}
 
@@ -194,36 +192,28 @@ def side_by_side(tests: Sequence[Callable[[Listen], T]], turns: Turns, listen: L
     thread: of the first that has not ended as it goes on, of later ones when it is their turn."""
     if len(tests) == 1:
         return [tests[0](listen)]
-    heard: SimpleQueue[tuple[int, Update | EllipsisType]] = SimpleQueue()
+    heard: list[SimpleQueue[Update | EllipsisType]] = [SimpleQueue() for _ in tests]
+    turn = 0  # The test that is heard of now
 
     def one(number: int) -> T:
         def tell(update: Update) -> None:
-            if turns.stopped and isinstance(update, Progress):
+            progress = isinstance(update, Progress)
+            if progress and turns.stopped:
                 raise KeyboardInterrupt
-            if update is not None:
-                heard.put((number, update))
+            if update is not None and (number == turn or not progress):
+                heard[number].put(update)
 
         try:
             return tests[number](tell)
         finally:
-            heard.put((number, ...))
+            heard[number].put(...)
 
-    held: dict[int, list[Update | EllipsisType]] = {number: [] for number in range(len(tests))}
     with ThreadPoolExecutor(len(tests)) as pool:
-        running = [pool.submit(one, number) for number in held]
+        running = [pool.submit(one, number) for number in range(len(tests))]
         try:
-            while held:
-                number, update = heard.get()
-                first = min(held)
-                if number == first or not isinstance(update, Progress):
-                    held[number].append(update)
-                while held.get(first):
-                    update = held[first].pop(0)
-                    if isinstance(update, EllipsisType):
-                        del held[first]
-                        first += 1
-                    else:
-                        listen(update)
+            for turn in range(len(heard)):
+                while not isinstance(update := heard[turn].get(), EllipsisType):
+                    listen(update)
         except KeyboardInterrupt:
             turns.stop()
             listen(None)

@@ -16,7 +16,7 @@ from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.facts import prices as known_prices
 from gpuwise.facts.prices import Limit, Order
-from gpuwise.model.gpu import GpuSpec, Offer
+from gpuwise.model.gpu import Offer
 from gpuwise.model.question import Asked
 from gpuwise.model.result import Record, Records, Result, records_of
 from gpuwise.show.table import Answer, usual_variant
@@ -76,13 +76,9 @@ class Facts:
         return self._today or date.today()
 
     @property
-    def gpus(self) -> tuple[GpuSpec, ...]:
-        return tuple(catalog.all_gpus())
-
-    @property
     def ids(self) -> tuple[str, ...]:
         """Of every GPU of the catalog."""
-        return tuple(spec.id for spec in self.gpus)
+        return tuple(spec.id for spec in catalog.all_gpus())
 
     @property
     def studied(self) -> tuple[str, ...]:
@@ -137,10 +133,6 @@ class Facts:
         speeds = (r for r in mine if r.usable and r.question.mode != "limit" and r.question.size == "full")
         return (*speeds, *published.plausible(published.select(gpu_ids=gpu_ids)))
 
-    def gpu(self, name: str) -> GpuSpec:
-        """One GPU by a name of it, the usual variant of a generic one. Raises InputError with the nearest."""
-        return catalog.resolve(name).spec
-
 
 # Read once a day of prices, and a file again only when it changed.
 @lru_cache(maxsize=2)
@@ -152,8 +144,7 @@ def _offers(day: date) -> tuple[Offer, ...]:
 def _rents(day: date) -> Mapping[str, float]:
     from gpuwise.show.prices import hourly
 
-    offers = _offers(day)
-    rents = ((spec.id, hourly(offers, spec.id, day)) for spec in catalog.all_gpus())
+    rents = ((spec.id, hourly(_offers(day), spec.id, day)) for spec in catalog.all_gpus())
     return {gpu_id: rent for gpu_id, rent in rents if rent is not None}
 
 

@@ -276,14 +276,9 @@ def _served(
             raise InputError(problem, hint="a shorter prompt, or a config.json of the stretched model")
         prompt = answer = model.context // 2
     usual = llms.stored(model, name) or Precision.BF16
-    config = RunConfig(
-        workload=workload,
-        mode="infer",
-        precision=Precision(request.precision or usual),
-        batch=batch,
-    )
-    lengths = Lengths(prompt=prompt, answer=answer)
-    return forecast_served(config, gpus, lengths=lengths, count=count)
+    precision = Precision(request.precision or usual)
+    config = RunConfig(workload=workload, mode="infer", precision=precision, batch=batch)
+    return forecast_served(config, gpus, lengths=Lengths(prompt=prompt, answer=answer), count=count)
 
 
 def runs_in(record: Record) -> Precision | None:

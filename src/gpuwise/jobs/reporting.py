@@ -19,9 +19,9 @@ from gpuwise.predictor.card import is_measured
 from gpuwise.predictor.rates import transfer_half
 from gpuwise.show.article import MOST, Contest
 from gpuwise.show.card import Card
+from gpuwise.show.hardware import ReportInput
 from gpuwise.show.page import Page, References
 from gpuwise.show.records import BATCHED, BATCHES, COUNTS, KINDS, SCALED
-from gpuwise.show.report import ReportInput
 from gpuwise.show.table import Answer
 
 if TYPE_CHECKING:
@@ -117,13 +117,6 @@ def contest(facts: Facts, specs: Sequence[GpuSpec]) -> Contest:
         today=facts.today,
         cited=References(),
     )
-
-
-def article(facts: Facts, specs: Sequence[GpuSpec]) -> Page:
-    """Two to six GPUs in words as one page. Raises InputError as `contest`."""
-    from gpuwise.show import article as show
-
-    return show.article(contest(facts, specs))
 
 
 def card(facts: Facts, spec: GpuSpec, uses: Sequence[Use] = ()) -> Card:

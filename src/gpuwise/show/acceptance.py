@@ -38,16 +38,15 @@ def acceptance(found: Acceptance) -> Table:
     for judged in found.cards:
         result = judged.card.result
         done = sum(m.status == "ok" for m in result.measurements)
-        rows.append(
-            {
-                "card": judged.card.name,
-                "model": result.environment.device,
-                "verdict": judged.outcome,
-                "measured": Amount(f"{done} of {len(result.measurements)}", done),
-                "highest": celsius(hottest(result)),
-                "reasons": ", ".join(dict.fromkeys(reason.code for reason in judged.issues)),
-            }
-        )
+        cells = {
+            "card": judged.card.name,
+            "model": result.environment.device,
+            "verdict": judged.outcome,
+            "measured": Amount(f"{done} of {len(result.measurements)}", done),
+            "highest": celsius(hottest(result)),
+            "reasons": ", ".join(dict.fromkeys(reason.code for reason in judged.issues)),
+        }
+        rows.append(cells)
     return Table.of(
         rows,
         title=f"{found.outcome}: {count(found)}",
@@ -326,17 +325,18 @@ def fleet_cards(found: Fleet) -> Table:
     notes = [f"{name or 'host'}: {reason.detail}" for name, a in found.hosts for reason in a.host]
     notes += [f"host {name} did not answer and is not judged: {why}" for name, why in found.missing]
     notes += [f"skipped {file}: {why}" for file, why in found.skipped]
+    rows = (
+        {
+            "host": host,
+            "card": each.card.name,
+            "model": each.card.result.environment.device,
+            "verdict": each.outcome,
+            "reasons": "; ".join(f"{reason.code}: {reason.detail}" for reason in brief(each.issues)),
+        }
+        for host, each in judged
+    )
     return Table.of(
-        (
-            {
-                "host": host,
-                "card": each.card.name,
-                "model": each.card.result.environment.device,
-                "verdict": each.outcome,
-                "reasons": "; ".join(f"{reason.code}: {reason.detail}" for reason in brief(each.issues)),
-            }
-            for host, each in judged
-        ),
+        rows,
         title=f"{found.outcome}: {passed} of {counted(cards, 'card')}{where} {verb}; {named} {unlike}",
         notes=tuple(notes),
     )
@@ -346,20 +346,21 @@ def models(found: Fleet) -> Table:
     """One row a model and question, where several cards answered it."""
     several = [row for row in found.model_rows if row.cards > 1]
     alone = len(found.model_rows) - len(several)
+    rows = (
+        {
+            "model": row.device,
+            "speed of": row.question,
+            "cards": whole(row.cards),
+            "median": rate(row.median, row.item),
+            "robust deviation": percent(row.deviation),
+            "least": rate(row.least, row.item),
+            "most": rate(row.most, row.item),
+            "outliers": whole(row.outliers),
+        }
+        for row in several
+    )
     return Table.of(
-        (
-            {
-                "model": row.device,
-                "speed of": row.question,
-                "cards": whole(row.cards),
-                "median": rate(row.median, row.item),
-                "robust deviation": percent(row.deviation),
-                "least": rate(row.least, row.item),
-                "most": rate(row.most, row.item),
-                "outliers": whole(row.outliers),
-            }
-            for row in several
-        ),
+        rows,
         title="By model",
         notes=(f"and {alone} more that one card alone answered: --json lists them",) if alone else (),
     )
@@ -369,19 +370,18 @@ def hosts(found: Fleet) -> Table:
     """One row a host, those with refused cards first; on the screen as many as fit it."""
     known = [row for row in found.host_rows if row.host != LOOSE]
     more = len(known) - NAMED
+    rows = (
+        {
+            "host": row.host,
+            "models": ", ".join(row.devices),
+            "cards": whole(row.cards),
+            "pass": whole(row.passed),
+            "slowest against its model": "" if row.slowest is None else percent(row.slowest, 1),
+        }
+        for row in known[:NAMED]
+    )
     return Table.of(
-        (
-            {
-                "host": row.host,
-                "models": ", ".join(row.devices),
-                "cards": whole(row.cards),
-                "pass": whole(row.passed),
-                "slowest against its model": "" if row.slowest is None else percent(row.slowest, 1),
-            }
-            for row in known[:NAMED]
-        ),
-        title="By host",
-        notes=(f"and {more} more hosts: --json lists them",) if more > 0 else (),
+        rows, title="By host", notes=(f"and {more} more hosts: --json lists them",) if more > 0 else ()
     )
 
 

@@ -98,8 +98,7 @@ class Criterion:
     @property
     def tied(self) -> tuple[str, ...]:
         """The best and all that are as good within the margin."""
-        best = self.order[0]
-        return tuple(one for one in self.order if log(self.lead(one)) <= self.half(best, one))
+        return tuple(one for one in self.order if log(self.lead(one)) <= self.half(self.order[0], one))
 
     @property
     def winner(self) -> str | None:
@@ -135,8 +134,7 @@ class Contest:
 
     def forecast(self, kind: Kind, gpu_id: str) -> Record | None:
         """That of one GPU where the work fits it."""
-        found = of_kind(kind, gpu_id, self.forecasts)
-        return found if found is not None and found.throughput is not None else None
+        return found if (found := of_kind(kind, gpu_id, self.forecasts)) and found.throughput else None
 
     def too_large(self, kind: Kind, gpu_id: str) -> Record | None:
         """The refusal of work that does not fit the memory of the GPU."""
@@ -226,7 +224,8 @@ def article(given: Contest) -> Page:
         _price(given),
         _several(given),
         _readers(given, found),
-        _specifications(given),
+        # Every field that a card states, each row with its sources.
+        section("article", "specifications", folded=(side_by_side(given.specs, given.cited),)),
         section("article", "method", text=said("article", "method", forecast=given.cited.mark(FORECAST))),
     )
     return Page(
@@ -245,9 +244,8 @@ def comparison(given: Contest) -> Page:
     made = [of(given) for of in (_speed, _price, _power, _memory, _several)]
     made.append(_measured(given, every_one=True))
     # What the cards state is what many come for; in an article it is folded.
-    stated = _specifications(given)
-    every = replace(stated, tables=stated.folded, folded=())
-    sections = (*(replace(one, text=()) for one in made), every)
+    stated = section("article", "specifications", tables=(side_by_side(given.specs, given.cited),))
+    sections = (*(replace(one, text=()) for one in made), stated)
     return Page(
         title=listed(names), subtitle="", summary=(), sections=sections,
         sources=given.cited.sources, made_on=given.today.isoformat(),
@@ -309,11 +307,8 @@ def _answer(given: Contest, found: Mapping[str, Criterion]) -> Section:
     # What the first paragraph says of speed and rent is not said again.
     others = [one for key, one in found.items() if key not in (name, f"{name} for rent")]
     also = [one for key in ("purchase", "energy") if best and (one := found.get(key)) and one.winner == best]
-    apart = [
-        (kind, cannot)
-        for kind in KINDS
-        if (cannot := [one for one in given.ids if given.too_large(kind, one)])
-    ]
+    too_large = {kind: [one for one in given.ids if given.too_large(kind, one)] for kind in KINDS}
+    apart = [(kind, cannot) for kind, cannot in too_large.items() if cannot]
     silent = [one for one in given.ids if not any(given.forecast(kind, one) for kind in KINDS)]
     text = said(
         "article", "answer",
@@ -382,8 +377,7 @@ def _speed(given: Contest) -> Section:
         asked = [s for s in given.specs if field and any(given.forecast(kind, s.id) for kind in kinds)]
         known = {s.id: number for s in asked if (number := quantity(s, field))}
         most = max(known, key=lambda one: known[one]) if len(known) > 1 else ""
-        ahead = sum(fastest[kind] == most for kind in kinds)
-        decided.append((bound, kinds, what, most, ahead))
+        decided.append((bound, kinds, what, most, sum(fastest[kind] == most for kind in kinds)))
     spans = [
         (one, min(each, key=lambda r: r["ratio"]), max(each, key=lambda r: r["ratio"]))
         for one, each in ratios.items()
@@ -582,8 +576,7 @@ def _several(given: Contest) -> Section:
     found, _ = curves_shown(curves(replace(p, source=FORECAST) for p in scaled if p is not None), given.cited)
     # The table of every kind stands behind the drawing of one.
     figures = tuple(replace(one, table=every_kind) for one in found if rows)
-    folded = () if figures else (every_kind,)
-    return section("article", "several", figures=figures, folded=folded)
+    return section("article", "several", figures=figures, folded=() if figures else (every_kind,))
 
 
 def _readers(given: Contest, found: Mapping[str, Criterion]) -> Section:
@@ -598,10 +591,4 @@ def _readers(given: Contest, found: Mapping[str, Criterion]) -> Section:
         for one in found.values()
     ]
     points = said("article", "choice", found=found, the=given.names, because=given.because)
-    table = Table.of(rows, title="Decision table")
-    return section("article", "choice", points=points, tables=(table,))
-
-
-def _specifications(given: Contest) -> Section:
-    """Every field that a card states, each row with its sources."""
-    return section("article", "specifications", folded=(side_by_side(given.specs, given.cited),))
+    return section("article", "choice", points=points, tables=(Table.of(rows, title="Decision table"),))

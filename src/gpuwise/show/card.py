@@ -129,18 +129,17 @@ def uses(given: Card) -> Section:
         if p is None or (p.throughput is None and p.memory_bytes is None):
             continue
         priced = p.throughput is not None and per_hour and kind in DEEP
-        rows.append(
-            {
-                "kind of work": kind.title,
-                "batch": whole(p.batch) if p.batch else "",
-                "forecast": throughput(p) or "does not fit",
-                "memory": gibibytes(p.memory_bytes.value) if p.memory_bytes else "",
-                "bound by": p.bound or "",
-                "efficiency": per_joule(p.items_per_joule, p.item) if p.items_per_joule else "",
-                "rent of a million items": million(p.throughput.value, per_hour) if priced else "",  # type: ignore[union-attr, arg-type]
-                "its example": kind.named,
-            }
-        )
+        cells = {
+            "kind of work": kind.title,
+            "batch": whole(p.batch) if p.batch else "",
+            "forecast": throughput(p) or "does not fit",
+            "memory": gibibytes(p.memory_bytes.value) if p.memory_bytes else "",
+            "bound by": p.bound or "",
+            "efficiency": per_joule(p.items_per_joule, p.item) if p.items_per_joule else "",
+            "rent of a million items": million(p.throughput.value, per_hour) if priced else "",  # type: ignore[union-attr, arg-type]
+            "its example": kind.named,
+        }
+        rows.append(cells)
     notes = (
         f"forecasts, not measurements, with 80 % intervals {given.cited.mark(FORECAST)}; rent by the "
         "median on-demand offer",

@@ -125,6 +125,29 @@ class Rows:
             found.setdefault(mark.group, []).append(replace(mark, label=mark.label + again))
         return list(found.items())
 
+    @property
+    def drawn(self) -> tuple[str, Chart, list[Chart]]:
+        """Their kind, their axis, and a row each with one for the heading of each group."""
+        found: list[Chart] = []
+        for group, marks in self.groups:
+            if group and len(self.groups) > 1:
+                found.append({"n": len(found), "head": group})
+            most = max((mark.high for mark in marks), default=0.0) or 1.0
+            for m in marks:
+                found.append({
+                    "n": len(found), "label": m.label,
+                    "value": _drawn(m.value), "low": _drawn(m.low), "high": _drawn(m.high),
+                    "colour": m.colour, "shown": m.shown, **({} if self.ratio else {"most": _drawn(most)}),
+                })  # fmt: skip
+        if not self.ratio:
+            # Bars of a group fill their axis, as groups may count different items.
+            return "bars", {"type": "quantitative", "axis": None, "scale": {"domain": [0, 1]}}, found
+        # Always with 1 on it; a factor of two is as long in both directions.
+        low = min((mark.low for mark in self.marks), default=1.0)
+        high = max((mark.high for mark in self.marks), default=1.0)
+        ends = min(1.0, low) / 1.1, max(1.0, high) * 1.1
+        return "ratios", _axis(Axis(title=self.title, ends=ends, log=True)), found
+
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
@@ -147,12 +170,21 @@ class Bands:
 
     @property
     def hues(self) -> dict[str, str]:
-        present = {part.colour for part in self.parts}
-        return hues(name for name in COLOURS if name in present)
+        return hues(name for name in COLOURS if any(part.colour == name for part in self.parts))
 
     @property
     def axis(self) -> Axis:
         return Axis(title=self.title, ends=(0.0, max(part.end for part in self.parts)))
+
+    @property
+    def drawn(self) -> tuple[str, Chart, list[Chart]]:
+        """The kind and the axis of these rows, the label of each, and its parts."""
+        places = {label: n for n, label in enumerate(dict.fromkeys(part.label for part in self.parts))}
+        return "bands", _axis(self.axis), [{"n": n, "label": label} for label, n in places.items()] + [
+            {"n": places[p.label], "begin": _drawn(p.begin), "end": _drawn(p.end), "colour": p.colour,
+             **({"shown": p.shown} if p.shown else {}), **({"height": p.height} if p.height != 1 else {})}
+            for p in self.parts
+        ]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,6 +224,31 @@ class Plot:
     def hues(self) -> dict[str, str]:
         """Of the series that a key names."""
         return hues(each.name for each in self.series if not each.hue)
+
+    @property
+    def drawn(self) -> tuple[list[Chart], list[str]]:
+        """A row for each series, with a list for each field of its points, and the names of these fields:
+        nothing is said once a point that is said once a series."""
+        each: Mapping[str, Callable[[Point], Any]] = {
+            "x": lambda p: _drawn(p.x),
+            "y": lambda p: _drawn(p.y),
+            "low": lambda p: _drawn(p.low) if p.low < p.high else None,
+            "high": lambda p: _drawn(p.high) if p.low < p.high else None,
+            "name": lambda p: p.name or None,
+            "at": lambda p: self.sides.get(p, "--").replace("--", "") or None,
+            "bare": lambda p: not p.dot or None,
+        }
+        every = [point for one in self.series for point in one.points]
+        fields = [name for name, of in each.items() if any(of(point) is not None for point in every)]
+        return [
+            {
+                "series": one.name or f"line {number}",
+                **{name: [each[name](p) for p in one.points] for name in fields},
+                **{name: True for name in ("dashed", "hollow") if getattr(one, name)},
+                **({} if one.line else {"apart": True}),
+            }
+            for number, one in enumerate(self.series)
+        ], fields
 
     @cached_property
     def sides(self) -> dict[Point, str]:
@@ -400,11 +457,11 @@ def own(drawing: Drawing, ink: Callable[[str], str]) -> Chart:
         }
         x, y = {"field": "x", **_axis(drawing.x)}, {"field": "y", **_axis(drawing.y)}
         found = {"kind": "plot", "height": drawing.height + lines, "tall": drawing.height + narrow_lines}
-        values, fields = _points(drawing)
+        values, fields = drawing.drawn
         found["transform"] = [{"flatten": fields}]
     else:
         named = hues
-        kind, x, values = _bands(drawing) if isinstance(drawing, Bands) else _rows(drawing)
+        kind, x, values = drawing.drawn
         names = max((len(row["label"]) for row in values if "label" in row), default=0) * LETTER + 24
         room = max((len(row.get("shown", "")) for row in values), default=0) * LETTER + 10
         x["scale"]["range"] = [{"expr": "left"}, {"expr": f"width - {room if kind != 'bands' else 0:.0f}"}]
@@ -434,64 +491,6 @@ def own(drawing: Drawing, ink: Callable[[str], str]) -> Chart:
         "encoding": {"x": x, "y": y, "color": colours},
         "shape": shapes if len(hues) > 1 and found["kind"] in ("plot", "ratios") else None,
     }
-
-
-def _rows(rows: Rows) -> tuple[str, Chart, list[Chart]]:
-    """The kind of these rows, their axis, and a row each with one for the heading of each group."""
-    found: list[Chart] = []
-    for group, marks in rows.groups:
-        if group and len(rows.groups) > 1:
-            found.append({"n": len(found), "head": group})
-        most = max((mark.high for mark in marks), default=0.0) or 1.0
-        for m in marks:
-            found.append({
-                "n": len(found), "label": m.label,
-                "value": _drawn(m.value), "low": _drawn(m.low), "high": _drawn(m.high),
-                "colour": m.colour, "shown": m.shown, **({} if rows.ratio else {"most": _drawn(most)}),
-            })  # fmt: skip
-    if not rows.ratio:
-        # Bars of a group fill their axis, as groups may count different items.
-        return "bars", {"type": "quantitative", "axis": None, "scale": {"domain": [0, 1]}}, found
-    # Always with 1 on it; a factor of two is as long in both directions.
-    low = min((mark.low for mark in rows.marks), default=1.0)
-    high = max((mark.high for mark in rows.marks), default=1.0)
-    ends = min(1.0, low) / 1.1, max(1.0, high) * 1.1
-    return "ratios", _axis(Axis(title=rows.title, ends=ends, log=True)), found
-
-
-def _bands(bands: Bands) -> tuple[str, Chart, list[Chart]]:
-    """The same of bands: the label of each row, and its parts."""
-    places = {label: n for n, label in enumerate(dict.fromkeys(part.label for part in bands.parts))}
-    return "bands", _axis(bands.axis), [{"n": n, "label": label} for label, n in places.items()] + [
-        {"n": places[p.label], "begin": _drawn(p.begin), "end": _drawn(p.end), "colour": p.colour,
-         **({"shown": p.shown} if p.shown else {}), **({"height": p.height} if p.height != 1 else {})}
-        for p in bands.parts
-    ]  # fmt: skip
-
-
-def _points(plot: Plot) -> tuple[list[Chart], list[str]]:
-    """A row for each series, with a list for each field of its points, and the names of these fields: nothing
-    is said once a point that is said once a series."""
-    each: Mapping[str, Callable[[Point], Any]] = {
-        "x": lambda p: _drawn(p.x),
-        "y": lambda p: _drawn(p.y),
-        "low": lambda p: _drawn(p.low) if p.low < p.high else None,
-        "high": lambda p: _drawn(p.high) if p.low < p.high else None,
-        "name": lambda p: p.name or None,
-        "at": lambda p: plot.sides.get(p, "--").replace("--", "") or None,
-        "bare": lambda p: not p.dot or None,
-    }
-    every = [point for one in plot.series for point in one.points]
-    fields = [name for name, of in each.items() if any(of(point) is not None for point in every)]
-    return [
-        {
-            "series": one.name or f"line {number}",
-            **{name: [each[name](p) for p in one.points] for name in fields},
-            **{name: True for name in ("dashed", "hollow") if getattr(one, name)},
-            **({} if one.line else {"apart": True}),
-        }
-        for number, one in enumerate(plot.series)
-    ], fields
 
 
 def _drawn(value: float) -> float:

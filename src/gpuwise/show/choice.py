@@ -21,7 +21,7 @@ from gpuwise.judge.choose.phrases import obtained
 from gpuwise.judge.choose.speeds import BY, no_units
 from gpuwise.judge.choose.verdicts import lacks
 from gpuwise.model.gpu import RENTS, GpuSpec
-from gpuwise.model.judgement import Assumptions, Need, Option, Recommendation
+from gpuwise.model.judgement import Assumptions, Option, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import firsts, grouped
 from gpuwise.model.units import Amount, brief, percent, seconds, significant, usd
@@ -63,8 +63,10 @@ def table(
     options = found.options if why or every else one_of_each(found)
     # Of each provider, number and GPU that was named the best row, whatever its rank; and what is there.
     named = [*firsts((o.provider, o) for o in options).values()] if len(need.providers) > 1 else []
-    asked = firsts(((o.gpu_id, o.count, o.way == "have"), o) for o in options if _is_named(need, o)).values()
-    named = [*dict.fromkeys((*named, *asked))]
+    names = {*(names_of(need) if len(names_of(need)) <= FEW else ()), *need.named}
+    asked = [option for option in options if option.way == "have" or option.gpu_id in names]
+    best = firsts(((o.gpu_id, o.count, o.way == "have"), o) for o in asked)
+    named = [*dict.fromkeys((*named, *best.values()))]
     rest = len(options) if top is None else max(0, top - len(named))
     shown = [*named, *[o for o in options if o not in named][:rest]][:top]
     shown, words = sorted(shown, key=lambda option: option.rank), said(found)
@@ -171,12 +173,6 @@ def one_of_each(found: Recommendation) -> list[Option]:
         number = option.count if (option.gpu_id, option.count) in need.sets else 0
         best.setdefault((option.gpu_id, number, way, provider), option)
     return list(best.values())
-
-
-def _is_named(need: Need, option: Option) -> bool:
-    """Whether an option is of what was asked about by name, or of what is there."""
-    names = names_of(need) if len(names_of(need)) <= FEW else ()
-    return option.way == "have" or option.gpu_id in (*names, *need.named)
 
 
 def rejections(found: Recommendation) -> Table:

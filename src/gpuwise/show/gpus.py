@@ -105,18 +105,17 @@ def specification(spec: GpuSpec) -> Table:
         untold = apart and "other sources differ" not in first.note
         note = "; ".join(filter(None, [first.note, f"also stated: {', '.join(apart)}" if untold else ""]))
         group = (fields().get(field) or fields()["peak:*"]).group
-        rows.append(
-            {
-                # The name of a group stands in front of its first row.
-                "": group if group != last else "",
-                "field": names[field],
-                "value": shown(first),
-                "computed": given,
-                "sources": _witnesses(spec, field, sure),
-                "source": first.source.title,
-                "note": note,
-            }
-        )
+        cells = {
+            # The name of a group stands in front of its first row.
+            "": group if group != last else "",
+            "field": names[field],
+            "value": shown(first),
+            "computed": given,
+            "sources": _witnesses(spec, field, sure),
+            "source": first.source.title,
+            "note": note,
+        }
+        rows.append(cells)
         last = group
     die = chips().get(spec.text("chip") or "")
     # Products are often credited with what the chip holds with nothing switched off.

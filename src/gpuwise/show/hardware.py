@@ -96,19 +96,20 @@ def limits(given: ReportInput) -> Section:
     )
     # A card that was cool in one session and hot in another reaches two limits: the highest of each, and the
     # lowest where there are several sessions.
+    rows = (
+        {
+            "limit": name,
+            "device": device,
+            "reached (95 %)": speed(of[0].throughput, of[0].item),
+            "dense peak": percent(mfu) if (mfu := raw(of[0]).mfu) else "",
+            "measured": f"{len(of)} times" if len(of) > 1 else "",
+            "lowest": rate(of[-1].value, of[0].item) if len(of) > 1 else "",
+            "cautions": codes(issue for row in of for issue in row.issues),
+        }
+        for (name, device), of in sorted(found.items())
+    )
     table = Table.of(
-        (
-            {
-                "limit": name,
-                "device": device,
-                "reached (95 %)": speed(of[0].throughput, of[0].item),
-                "dense peak": percent(mfu) if (mfu := raw(of[0]).mfu) else "",
-                "measured": f"{len(of)} times" if len(of) > 1 else "",
-                "lowest": rate(of[-1].value, of[0].item) if len(of) > 1 else "",
-                "cautions": codes(issue for row in of for issue in row.issues),
-            }
-            for (name, device), of in sorted(found.items())
-        ),
+        rows,
         title="Measured limits",
         notes=("dense peak: share of the data sheet's",) if any(raw(row).mfu for row in given.limits) else (),
     )
@@ -126,19 +127,17 @@ def kernels(given: ReportInput) -> Section:
     if not parts:
         return section("report", "kernels")
     kinds = [kind for kind in KINDS if any(each.get(kind) for _, each in parts)]
-    table = Table.of(
-        (
-            {
-                "measurement": row.question.label(*HOW),
-                "configuration": row.question.label(*WORK),
-                "bound by": verdict.bound if (verdict := raw(row).verdict) else "",
-                **{kind: percent(each[kind], 0) if each.get(kind) else "" for kind in kinds},
-                "slowest kernels": slowest(raw(row), 3),
-            }
-            for row, each in parts
-        ),
-        title="Kernel time by kind",
+    rows = (
+        {
+            "measurement": row.question.label(*HOW),
+            "configuration": row.question.label(*WORK),
+            "bound by": verdict.bound if (verdict := raw(row).verdict) else "",
+            **{kind: percent(each[kind], 0) if each.get(kind) else "" for kind in kinds},
+            "slowest kernels": slowest(raw(row), 3),
+        }
+        for row, each in parts
     )
+    table = Table.of(rows, title="Kernel time by kind")
     drawn = []
     for row, each in parts[:KERNEL_BARS]:
         begin = 0.0
@@ -194,16 +193,15 @@ def energy(given: ReportInput, cited: References) -> Section:
             each, rent, watt = row.items_per_joule, spreads.get(row.gpu_id), row.watts
             how = row.question.label(*WORK) + (f", {row.gpu_id}" if len(given.devices) > 1 else "")
             kwh = MILLION / each / JOULES_PER_KWH if each else 0.0
-            rows.append(
-                {
-                    "measurement": name,
-                    "configuration": how,
-                    "efficiency": per_joule(each, row.item) if each else "",
-                    "mean power": watts(watt.value) if watt else "",
-                    "energy of a million": Amount(f"{significant(kwh)} kWh", kwh, "kWh") if each else "",
-                    "rent of a million items": million(row.value, rent.median * row.gpus) if rent else "",
-                }
-            )
+            cells = {
+                "measurement": name,
+                "configuration": how,
+                "efficiency": per_joule(each, row.item) if each else "",
+                "mean power": watts(watt.value) if watt else "",
+                "energy of a million": Amount(f"{significant(kwh)} kWh", kwh, "kWh") if each else "",
+                "rent of a million items": million(row.value, rent.median * row.gpus) if rent else "",
+            }
+            rows.append(cells)
             if each:
                 drawn.append(Mark(
                     label=how, value=each, low=each, high=each, group=name, colour=precision,

@@ -73,35 +73,28 @@ def listing(specs: Sequence[WorkloadSpec], installed: Sequence[str] = ()) -> Tab
         cost: str = ""
         # A limit has none; of a FLOP it is one; where none is stated, torch has to count.
         if spec.cost is not None and not limit and spec.item != "FLOP":
-            each = spec.cost(spec.modes[0], spec.precisions[0], spec.default_batch)
-            cost = si(each.flop_per_item, "FLOP")
+            cost = si(spec.cost(spec.modes[0], spec.precisions[0], spec.default_batch).flop_per_item, "FLOP")
         precisions = " ".join(p for p in PRECISIONS if p in (*spec.precisions, *spec.unpredicted))
-        rows.append(
-            {
-                "for": spec.task,
-                "workload": spec.id,
-                "what": spec.title,
-                "modes": ", ".join(spec.modes),
-                "precisions": precisions if not limit or len(spec.precisions) > 1 else "",
-                "recipes": ", ".join(spec.recipes) if "train" in spec.modes else "",
-                "item": spec.item,
-                "parameters": whole(spec.parameters) if spec.parameters else "",
-                "per item": cost,
-                "batch": "" if limit else whole(spec.default_batch),
-            }
-        )
+        cells = {
+            "for": spec.task,
+            "workload": spec.id,
+            "what": spec.title,
+            "modes": ", ".join(spec.modes),
+            "precisions": precisions if not limit or len(spec.precisions) > 1 else "",
+            "recipes": ", ".join(spec.recipes) if "train" in spec.modes else "",
+            "item": spec.item,
+            "parameters": whole(spec.parameters) if spec.parameters else "",
+            "per item": cost,
+            "batch": "" if limit else whole(spec.default_batch),
+        }
+        rows.append(cells)
     return Table.of(rows, notes=tuple(notes))
 
 
 def grouped(specs: Sequence[WorkloadSpec]) -> tuple[WorkloadSpec, ...]:
     """Networks, then science, then limits; within these by task, in the order of their first."""
     tasks = list(dict.fromkeys(spec.task for spec in specs))
-
-    def place(spec: WorkloadSpec) -> tuple[int, int]:
-        kind = 2 if spec.is_limit else 1 if "compute" in spec.modes else 0
-        return kind, tasks.index(spec.task)
-
-    return tuple(sorted(specs, key=place))
+    return tuple(sorted(specs, key=lambda s: (s.is_limit, "compute" in s.modes, tasks.index(s.task))))
 
 
 def document(spec: WorkloadSpec) -> dict[str, Any]:

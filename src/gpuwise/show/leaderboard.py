@@ -149,10 +149,10 @@ def ranked(found: Sequence[Entry], metric: str, sort: str = "") -> tuple[Entry, 
     a value."""
     able = [entry for entry in found if _of(entry, metric) is not None]
     column = sort.removeprefix("-") or metric
-    key, falling = SORTS.get(column, SORTS[metric])
+    key, falling = SORTS[column]
     stated = [entry for entry in able if key(entry) is not None]
     ordered = sorted(stated, key=key, reverse=falling != sort.startswith("-"))
-    if column not in SORTS or column in METRICS:
+    if column in METRICS:
         ordered.sort(key=lambda entry: entry.record.is_rough)
     return (*ordered, *(entry for entry in able if key(entry) is None))
 
@@ -172,25 +172,23 @@ def figure(entry: Entry, metric: str) -> Amount | str:
 def table(found: Sequence[Entry]) -> Table:
     """Every entry with all metrics, for files and for readers of the chart's figures."""
     item = found[0].record.item if found else "item"
-    return Table.of(
-        (
-            {
-                "GPU": f"{e.record.gpus} x {e.spec.id}" if e.record.gpus > 1 else e.spec.id,
-                "name": short(e.spec),
-                "class": e.kind,
-                **{f"{m.title}, {m.unit(item)}": figure(e, name) for name, m in METRICS.items()},
-                "memory": gibibytes(e.spec.memory_bytes) if e.spec.memory_bytes else "",
-                "board power": watts(e.spec.power_w) if e.spec.power_w else "",
-                "rent of an hour": usd(e.rent_usd) if e.rent_usd else "",
-                "street price": usd(e.street_usd) if e.street_usd else "",
-                "known": f"{e.record.origin}{', order of magnitude' * e.record.is_rough}",
-                "how": e.record.question.label("workload", "mode", "gpus"),
-                "source": e.record.source.title if e.record.source else e.record.session,
-            }
-            for e in found
-        ),
-        numeric=frozenset(),
+    rows = (
+        {
+            "GPU": f"{e.record.gpus} x {e.spec.id}" if e.record.gpus > 1 else e.spec.id,
+            "name": short(e.spec),
+            "class": e.kind,
+            **{f"{m.title}, {m.unit(item)}": figure(e, name) for name, m in METRICS.items()},
+            "memory": gibibytes(e.spec.memory_bytes) if e.spec.memory_bytes else "",
+            "board power": watts(e.spec.power_w) if e.spec.power_w else "",
+            "rent of an hour": usd(e.rent_usd) if e.rent_usd else "",
+            "street price": usd(e.street_usd) if e.street_usd else "",
+            "known": f"{e.record.origin}{', order of magnitude' * e.record.is_rough}",
+            "how": e.record.question.label("workload", "mode", "gpus"),
+            "source": e.record.source.title if e.record.source else e.record.session,
+        }
+        for e in found
     )
+    return Table.of(rows, numeric=frozenset())
 
 
 def document(found: Sequence[Entry]) -> list[dict[str, Any]]:

@@ -13,8 +13,9 @@ from gpuwise.model.question import WORK
 from gpuwise.model.result import Comparison, Measurement, Origin, Record, Records, Result, grouped
 from gpuwise.show import choice, comparisons, gpus, predictions, records, results
 from gpuwise.show.charts import Mark, Rows
+from gpuwise.show.hardware import ReportInput
 from gpuwise.show.html import fragment
-from gpuwise.show.report import ReportInput, chart
+from gpuwise.show.report import chart
 from gpuwise.show.table import Table, amount
 
 TABLES: Mapping[Origin, Callable[[Sequence[Record]], Table]] = {

@@ -179,9 +179,9 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
     best = rows if every else [*_best(rows)]
     shown = [row for row in rows if row in best]
     weights = [row.plan.weights for row in shown if row.tokens_per_s and row.plan.task == "infer"]
-    timed = f" (as vLLM was timed, with its queue: gpuwise predict served:{model.name})"
-    served = timed if llms.known(model.name) else ""
-    usual = f"an engine with fused kernels{served}"
+    usual = "an engine with fused kernels"
+    if llms.known(model.name):
+        usual += f" (as vLLM was timed, with its queue: gpuwise predict served:{model.name})"
     if engines := dict.fromkeys(_ENGINES.get(each, usual) for each in weights):
         notes.append(f"speeds are those of {', '.join(engines)}")
         if any(row.plan.batch > 1 for row in shown):
@@ -216,7 +216,7 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
         title=f"{shape}: {significant(model.parameters / 1e9)} billion parameters{experts}",
         numeric=_FIT_NUMBERS,
         notes=tuple(notes),
-    ).without_empty_columns()
+    )
 
 
 def _best(rows: Sequence[Fit]) -> Iterator[Fit]:

@@ -279,8 +279,7 @@ EXACTLY = "median (lowest to highest) of the newest price of each offer that nam
 
 def exact(offers: Sequence[Offer], gpu_id: str) -> tuple[Offer, ...]:
     """The newest sight of each offer of exactly this GPU; illustrations of articles are none."""
-    mine = [offer for offer in offers if offer.gpu_ids == (gpu_id,) and prices.is_quote(offer)]
-    return prices.newest(mine)
+    return prices.newest([offer for offer in offers if offer.gpu_ids == (gpu_id,) and prices.is_quote(offer)])
 
 
 def hourly(offers: Sequence[Offer], gpu_id: str, today: date) -> float | None:
@@ -365,11 +364,12 @@ def over_time(months: Sequence[Month], query: str) -> Table:
         span = _around(middle, low, high)
         return span.shown(f"{span}, {counted(len(here), 'reading')}")
 
+    rows = (
+        {"month": month, **{kind: cell(month, kind) for kind in KINDS}}
+        for month in sorted({m.month for m in months}, reverse=True)
+    )
     return Table.of(
-        (
-            {"month": month, **{kind: cell(month, kind) for kind in KINDS}}
-            for month in sorted({m.month for m in months}, reverse=True)
-        ),
+        rows,
         title=f"Rent of {query!r} by month, USD per GPU-hour: median (lowest to highest)",
         notes=("a median over other providers or regions than the month before is not a change of prices",),
     )

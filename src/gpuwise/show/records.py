@@ -123,14 +123,16 @@ def workloads(measured: Mapping[str, int], published: Mapping[str, int]) -> Tabl
     """How many figures there are of each workload, the most first."""
     counts = {name: (measured.get(name, 0), published.get(name, 0)) for name in {*measured, *published}}
     known = {name: registry.get(name).spec.title for name in registry.names()}
-    return Table.of(
-        (
-            {"workload": name, "what": known.get(name, ""),
-             "measured here": whole(here), "published": whole(there)}
-            for name, (here, there) in sorted(counts.items(), key=lambda one: (-sum(one[1]), one[0]))
-        ),
-        notes=("gpuwise results WORKLOAD shows them.",),
-    )  # fmt: skip
+    cells = (
+        {
+            "workload": name,
+            "what": known.get(name, ""),
+            "measured here": whole(here),
+            "published": whole(there),
+        }
+        for name, (here, there) in sorted(counts.items(), key=lambda one: (-sum(one[1]), one[0]))
+    )
+    return Table.of(cells, notes=("gpuwise results WORKLOAD shows them.",))
 
 
 def measured_document(row: Record) -> dict[str, Any]:
@@ -200,22 +202,20 @@ def listing(records: Sequence[Record], cited: References, *, most: int) -> Table
     listed, hidden = ordered[:most], len(ordered) - most
     unsure = any(r.question.precision is None or UNSURE in r.issues for r in listed)
     more = (f"{hidden} more: gpuwise results --gpu {ordered[0].gpu_id}",) if hidden > 0 else ()
-    return Table.of(
-        (
-            {
-                "work": work(r),
-                "GPUs": whole(r.gpus),
-                "batch": whole(r.batch) if r.batch else "-",
-                "speed": throughput(r),
-                "origin": r.origin,
-                "software": r.software,
-                "date": r.date,
-                "source": cited.mark(r.source),
-            }
-            for r in listed
-        ),
-        notes=(*((UNTOLD,) if unsure else ()), *more),
+    cells = (
+        {
+            "work": work(r),
+            "GPUs": whole(r.gpus),
+            "batch": whole(r.batch) if r.batch else "-",
+            "speed": throughput(r),
+            "origin": r.origin,
+            "software": r.software,
+            "date": r.date,
+            "source": cited.mark(r.source),
+        }
+        for r in listed
     )
+    return Table.of(cells, notes=(*((UNTOLD,) if unsure else ()), *more))
 
 
 def work(record: Record) -> str:

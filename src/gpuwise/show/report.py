@@ -26,8 +26,6 @@ from gpuwise.show.timeline import timeline
 from gpuwise.stats import scaling as stats
 from gpuwise.stats.scaling import Condition, ratio_between
 
-__all__ = ["ReportInput", "chart", "report"]
-
 HEADLINES = 3
 # Rows of a table that is shown from the start; longer ones are folded.
 FEW = 8
@@ -45,12 +43,11 @@ def report(given: ReportInput) -> Page:
     """The report of one or more results; sections that have nothing to say are left out."""
     cited = References()
     # The sessions of the fastest setting of each workload, those with the most settings first.
-    found = []
-    for rows in by_work([row for row in given.speeds if row.leads]).values():
+    leading, works = [], by_work(row for row in given.speeds if row.leads).values()
+    for rows in sorted(works, key=len, reverse=True)[:HEADLINES]:
         # Four GPUs are always faster than one: a headline of both would compare counts, not cards.
         one = [row for row in rows if row.gpus == 1] or rows
-        found.append((len(rows), settings(one, devices=given.devices)[0][1]))
-    leading = [same for _, same in sorted(found, key=lambda pair: -pair[0])][:HEADLINES]
+        leading.append(settings(one, devices=given.devices)[0][1])
     lead = _lead(given, [same[0] for same in leading])
     sections = (
         throughput(given, lead),
@@ -67,10 +64,10 @@ def report(given: ReportInput) -> Page:
         hardware.machine(given),
     )
     versions = sorted({version for r in given.results for version in r.environment.software})
-    works = {row.question.workload for row in given.speeds}
+    names = {row.question.workload for row in given.speeds}
     ok, total = sum(raw(row).status == "ok" for row in given.every), len(given.every)
     done = f"{ok} of {total} measurements" if ok < total else counted(total, "measurement")
-    done += f" of {counted(len(works), 'workload')} in {counted(len(given.results), 'session')}"
+    done += f" of {counted(len(names), 'workload')} in {counted(len(given.results), 'session')}"
     return Page(
         title=f"{' and '.join(given.devices)}: measured for deep learning",
         subtitle=" · ".join((*versions, done, hardware.days(given.results))),
@@ -173,7 +170,7 @@ def health(given: ReportInput) -> str:
 
 def summary(given: ReportInput, leading: Sequence[Sequence[Record]]) -> tuple[str, ...]:
     """What compiling gains, the limits and the energy."""
-    reached: dict[str, str] = {}
+    reached = {}
     for row in sorted(given.limits, key=lambda row: row.value):
         # Links and caches have tables of their own; these two bound most steps.
         if row.question.workload in ("matmul", "copy") and row.usable:
@@ -215,18 +212,16 @@ def throughput(given: ReportInput, lead: Figure | None = None) -> Section:
     # A lone bar would say nothing: it is as long as its room.
     rest = [row for name, rows in found.items() if name not in drawn for row in rows]
     title = "Other workloads" if drawn else "Each workload"
-    failed = Table.of(
-        (
-            {
-                "measurement": m.config.label("batch"),
-                "status": m.status,
-                "why": (m.error or "").split("\n")[0],
-            }
-            for m in map(raw, given.every)
-            if m.status != "ok"
-        ),
-        title="Not completed",
+    ended = (
+        {
+            "measurement": m.config.label("batch"),
+            "status": m.status,
+            "why": (m.error or "").split("\n")[0],
+        }
+        for m in map(raw, given.every)
+        if m.status != "ok"
     )
+    failed = Table.of(ended, title="Not completed")
     return section(
         "report", "throughput", figures=tuple(figures), tables=(_table(title, rest, given), failed)
     )
@@ -304,19 +299,17 @@ def _gains(pairs: Sequence[Pair], title: str, caption: str) -> Figure:
     ordered = sorted(marks, key=lambda mark: -mark.value)
     kept = ordered if len(marks) <= FEW else [*ordered[: FEW // 2], *ordered[-FEW // 2 :]]
     ends = min(pair.gain.value for pair in pairs), max(pair.gain.value for pair in pairs)
-    table = Table.of(
-        (
-            {
-                "measurement": pair.other.question.label("batch"),
-                "batch": whole(pair.other.batch) if pair.other.batch else "",
-                "base": rate(pair.base.value, pair.base.item),
-                "speed": rate(pair.other.value, pair.other.item),
-                "ratio (95 %)": times(pair.gain.value, pair.gain.low, pair.gain.high, 3),
-            }
-            for pair in pairs
-        ),
-        title=title,
+    rows = (
+        {
+            "measurement": pair.other.question.label("batch"),
+            "batch": whole(pair.other.batch) if pair.other.batch else "",
+            "base": rate(pair.base.value, pair.base.item),
+            "speed": rate(pair.other.value, pair.other.item),
+            "ratio (95 %)": times(pair.gain.value, pair.gain.low, pair.gain.high, 3),
+        }
+        for pair in pairs
     )
+    table = Table.of(rows, title=title)
     return Figure(
         charts=(Rows(marks=tuple(mark for mark in marks if mark in kept), ratio=True, title=title),),
         table=table,
@@ -364,18 +357,17 @@ def against(given: ReportInput, cited: References) -> Section:
         inside += [held] if predicted else []
         name, item = row.question.label(), row.item
         span = f"{rate(theirs.low, item)} to {rate(theirs.high, item)}" if theirs.low < theirs.high else ""
-        rows.append(
-            {
-                "measurement": name,
-                "measured": speed(row.throughput, item),
-                "other": other.origin,
-                "its speed": rate(theirs.value, item),
-                "its interval": span,
-                "ratio": times(ratio.value, digits=3),
-                "interval holds it": ("inside" if held else "outside") if predicted else "",
-                "from": where,
-            }
-        )
+        cells = {
+            "measurement": name,
+            "measured": speed(row.throughput, item),
+            "other": other.origin,
+            "its speed": rate(theirs.value, item),
+            "its interval": span,
+            "ratio": times(ratio.value, digits=3),
+            "interval holds it": ("inside" if held else "outside") if predicted else "",
+            "from": where,
+        }
+        rows.append(cells)
         marks.append(Mark(
             label=name, value=ratio.value, low=ratio.low, high=ratio.high, colour=other.origin,
             group=f"over {other.origin}", shown=f"{ratio.value:.2f}x",

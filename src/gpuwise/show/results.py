@@ -217,13 +217,11 @@ def counts(result: Result) -> Table | None:
         rows.setdefault(name, {})[m.config.gpus] = measured_speed(m)
     if len(columns) < 2 or len({m.config.workload for m in networks}) < 2:
         return None
-    return Table.of(
-        (
-            {"measurement": name, **{counted(n, "GPU"): found.get(n, "") for n in columns}}
-            for name, found in rows.items()
-        ),
-        title="By number of GPUs",
+    cells = (
+        {"measurement": name, **{counted(n, "GPU"): found.get(n, "") for n in columns}}
+        for name, found in rows.items()
     )
+    return Table.of(cells, title="By number of GPUs")
 
 
 def details(m: Measurement) -> tuple[str, ...]:
@@ -308,9 +306,9 @@ def over_sessions(same: Sequence[Record]) -> Amount:
     """The speed of a setting: of one session with its interval, of several the middle between their ends."""
     middle = same[len(same) // 2]
     found, item = middle.throughput, middle.item
-    if found is None or len(same) == 1:
-        ends = (found.low, found.high) if found else ()
-        return Amount(speed(found, item), middle.value, unit(item), *ends)
+    assert found is not None
+    if len(same) == 1:
+        return Amount(speed(found, item), found.value, unit(item), found.low, found.high)
     low, high = same[-1].value, same[0].value
     text = f"{rate(found.value, item)} ({amount(low, item)} to {amount(high, item)}, {len(same)} times)"
     return Amount(text, found.value, unit(item), low, high)
@@ -325,15 +323,14 @@ def speed_marks(rows: Sequence[Record], *, devices: Sequence[str] = ()) -> list[
     brief = [label.replace(f" {same[0].question.switches}", "", 1) for label, same in every]
     for short, (label, same) in zip(brief, every, strict=True):
         middle, found = same[len(same) // 2], over_sessions(same)
-        if middle.throughput is not None:
-            # The unit stands once, in the group.
-            text = found.replace(rate(found.value, middle.item), amount(found.value, middle.item), 1)
-            marks.append(Mark(
-                label=short if brief.count(short) == 1 else label,
-                value=found.value, low=found.low or found.value, high=found.high or found.value,
-                group=f"{middle.question.label(*HOW)}, {middle.item}s per second",
-                colour=middle.question.precision or "?", shown=text,
-            ))  # fmt: skip
+        # The unit stands once, in the group.
+        text = found.replace(rate(found.value, middle.item), amount(found.value, middle.item), 1)
+        marks.append(Mark(
+            label=short if brief.count(short) == 1 else label,
+            value=found.value, low=found.low or found.value, high=found.high or found.value,
+            group=f"{middle.question.label(*HOW)}, {middle.item}s per second",
+            colour=middle.question.precision or "?", shown=text,
+        ))  # fmt: skip
     return marks
 
 

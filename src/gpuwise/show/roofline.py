@@ -73,15 +73,14 @@ def roofline(records: Sequence[Record], roofs: Sequence[Roof], device: str) -> F
         limit = (
             f"{percent(row.raw.limit_share, 0)} {row.raw.limit}" if row.raw and row.raw.limit_share else ""
         )
-        rows.append(
-            {
-                "work": row.question.label(),
-                "operations per byte": significant(intensity),
-                "reached by a GPU": si(each, "FLOP/s"),
-                "of the nearer limit": limit or (percent(each / nearer, 0) if nearer else ""),
-                "origin": row.origin,
-            }
-        )
+        cells = {
+            "work": row.question.label(),
+            "operations per byte": significant(intensity),
+            "reached by a GPU": si(each, "FLOP/s"),
+            "of the nearer limit": limit or (percent(each / nearer, 0) if nearer else ""),
+            "origin": row.origin,
+        }
+        rows.append(cells)
     if not rows or not roofs:
         return None
     # Two hundred points hide the roof; the fastest of each are what came closest to it.

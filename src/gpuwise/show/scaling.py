@@ -41,8 +41,7 @@ def scaling(result: Result) -> Table | None:
     for each in found:
         rows.append(_cells(each.one, each.one, None))
         rows += [_cells(each.one, point.measurement, point) for point in each.points]
-    notes = (*_verdicts(found), *_links(result.measurements, found))
-    return Table.of(rows, title="Scaling", notes=notes)
+    return Table.of(rows, title="Scaling", notes=(*_verdicts(found), *_links(result.measurements, found)))
 
 
 def _cells(one: Measurement, m: Measurement, point: Point | None) -> dict[str, str]:
@@ -148,12 +147,9 @@ def shown(
     ordered = sorted(curves, key=lambda c: (len(c.records) < CURVED, ORIGINS.index(c.one.origin)))
     for curve in ordered:
         one, last = curve.one, curve.records[-1]
-        if one.throughput is None or last.throughput is None:
-            continue
         spec = next((spec for spec in all_gpus() if spec.id == one.gpu_id), None)
         parts = (short(spec) if spec else one.gpu_id, one.question.label("batch"), one.origin)
-        told = [part for part, differs in zip(parts, varies, strict=True) if differs]
-        name = ", ".join(told) or parts[1]
+        name = ", ".join(part for part, differs in zip(parts, varies, strict=True) if differs) or parts[1]
         shares = [curve.share(r) for r in curve.records]
         rows += [
             {

@@ -80,11 +80,10 @@ class Table:
         Amount is numeric.
         """
         kept = list(rows)
-        names = tuple(kept[0]) if kept else ()
+        names = tuple(name for name in (kept[0] if kept else ()) if every or any(row[name] for row in kept))
         amounts = frozenset(name for name in names if any(isinstance(row[name], Amount) for row in kept))
         cells = tuple(tuple(row[name] for name in names) for row in kept)
-        made = cls(columns=names, rows=cells, **{"numeric": amounts, **more})
-        return made if every else made.without_empty_columns()
+        return cls(columns=names, rows=cells, **{"numeric": amounts, **more})
 
     def only(self, places: Sequence[int]) -> Table:
         """The columns at these places, in this order."""
@@ -97,12 +96,6 @@ class Table:
     def without(self, names: Collection[str]) -> Table:
         """The table less the columns of these names."""
         return self.only([place for place, name in enumerate(self.columns) if name not in names])
-
-    def without_empty_columns(self) -> Table:
-        """The table less the columns in which no row says anything; without rows, as it is."""
-        if not self.rows:
-            return self
-        return self.only([place for place, _ in enumerate(self.columns) if any(r[place] for r in self.rows)])
 
     def last(self, names: Collection[str]) -> Table:
         """The table with these columns behind the others."""

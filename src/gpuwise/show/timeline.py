@@ -83,16 +83,15 @@ def overview(sessions: Sequence[Result]) -> Figure:
         mean = sum(power * length for power, length in powers) / (sum(length for _, length in powers) or 1)
         hottest = max((one.temperature_max_c for one in sensed if one.temperature_max_c), default=None)
         held = sum(_held(one) > 0 for one in sensed)
-        rows.append(
-            {
-                "session": result.id,
-                "measurements": whole(len(timed)),
-                "timed": seconds(sum(map(_length, timed))),
-                "power of a GPU": watts(mean) if mean else "",
-                "highest temperature": celsius(hottest),
-                "clock held down in": Amount(f"{held} of {len(sensed)}", held) if sensed else "",
-            }
-        )
+        cells = {
+            "session": result.id,
+            "measurements": whole(len(timed)),
+            "timed": seconds(sum(map(_length, timed))),
+            "power of a GPU": watts(mean) if mean else "",
+            "highest temperature": celsius(hottest),
+            "clock held down in": Amount(f"{held} of {len(sensed)}", held) if sensed else "",
+        }
+        rows.append(cells)
         if result in longest:
             mine = [part for _, _, each in _spans(result, result.id) for part in each]
             unit = mine[-1].end / 100
@@ -158,16 +157,15 @@ def _telemetry(result: Result) -> Table:
         sensed, power = m.telemetry, _power(m)
         clock = sensed.sm_clock_hz if sensed else None
         reasons = [f"{reason} {percent(share, 0)}" for reason, share in sensed.throttled] if sensed else []
-        rows.append(
-            {
-                "measurement": m.config.label("batch"),
-                "began (UTC)": m.started_at[11:19],
-                "length": seconds(_length(m)),
-                "power of a GPU": watts(power) if power else "",
-                "median clock": Amount(f"{clock / 1e6:.0f} MHz", clock, "Hz") if clock else "",
-                "highest temperature": celsius(sensed.temperature_max_c) if sensed else "",
-                "samples": whole(sensed.samples) if sensed else "",
-                "clock held down": ", ".join(reasons),
-            }
-        )
+        cells = {
+            "measurement": m.config.label("batch"),
+            "began (UTC)": m.started_at[11:19],
+            "length": seconds(_length(m)),
+            "power of a GPU": watts(power) if power else "",
+            "median clock": Amount(f"{clock / 1e6:.0f} MHz", clock, "Hz") if clock else "",
+            "highest temperature": celsius(sensed.temperature_max_c) if sensed else "",
+            "samples": whole(sensed.samples) if sensed else "",
+            "clock held down": ", ".join(reasons),
+        }
+        rows.append(cells)
     return Table.of(rows, title=f"{session_name(result)} ({result.id})")

@@ -32,17 +32,18 @@ def trials(config: RunConfig, tuning: Tuning) -> Table:
     """Every setting in the order it was tried; below it the best recipe, its gain, and what was not tried."""
     first = next((t.speed for t in tuning.trials if t.speed is not None), None)
     left = f"{counted(tuning.left, 'setting')} not tried: the time was up; --time gives it more"
+    rows = (
+        {
+            "batch": whole(t.setting.batch),
+            "switches": str(t.setting.switches),
+            "speed": _speed(t),
+            "against the first": percent(t.speed.value / first.value) if t.speed and first else "",
+            "outcome": _outcome(t),
+        }
+        for t in tuning.trials
+    )
     return Table.of(
-        (
-            {
-                "batch": whole(t.setting.batch),
-                "switches": str(t.setting.switches),
-                "speed": _speed(t),
-                "against the first": percent(t.speed.value / first.value) if t.speed and first else "",
-                "outcome": _outcome(t),
-            }
-            for t in tuning.trials
-        ),
+        rows,
         title=f"{config.workload} {config.mode} {config.precision}: {counted(len(tuning.trials), 'setting')}",
         notes=(found(tuning), *((left,) if tuning.left else ())),
     )

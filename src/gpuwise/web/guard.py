@@ -456,13 +456,10 @@ def _template(control: socket.socket, work: Work) -> NoReturn:
         waiting = select.poll()
         waiting.register(control, select.POLLIN)
         while True:
-            closed = []
-            for descriptor, _ in waiting.poll(LOOK_S * 1e3 if running else None):
-                if descriptor != control.fileno():
-                    closed.append(descriptor)
-                    continue
+            ready = [descriptor for descriptor, _ in waiting.poll(LOOK_S * 1e3 if running else None)]
+            if control.fileno() in ready:
                 _, sockets, *_ = socket.recv_fds(control, 1, 1)
-                if not sockets:
+                if not sockets:  # the server has ended
                     break
                 process = os.fork()
                 if process == 0:
@@ -470,20 +467,17 @@ def _template(control: socket.socket, work: Work) -> NoReturn:
                     _answer(socket.socket(fileno=sockets[0]), work)
                 running[sockets[0]] = process, time.monotonic() + WAITS * DEADLINE_S
                 waiting.register(sockets[0], 0)  # that the other end is closed is always reported
-            else:
-                for descriptor, (process, until) in list(running.items()):
-                    if descriptor in closed or time.monotonic() > until:
-                        os.kill(process, signal.SIGKILL)
-                        os.waitpid(process, 0)
-                    elif os.waitpid(process, os.WNOHANG)[0] == 0:
-                        continue
-                    waiting.unregister(descriptor)
-                    os.close(descriptor)
-                    del running[descriptor]
-                continue
-            for process, _ in running.values():
-                os.kill(process, signal.SIGKILL)
-            break
+            for descriptor, (process, until) in list(running.items()):
+                if descriptor in ready or time.monotonic() > until:
+                    os.kill(process, signal.SIGKILL)
+                    os.waitpid(process, 0)
+                elif os.waitpid(process, os.WNOHANG)[0] == 0:
+                    continue
+                waiting.unregister(descriptor)
+                os.close(descriptor)
+                del running[descriptor]
+        for process, _ in running.values():
+            os.kill(process, signal.SIGKILL)
     finally:
         os._exit(0)
 

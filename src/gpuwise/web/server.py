@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import uvicorn
@@ -247,14 +247,20 @@ async def _asked(pages: Pages, address: Address, form: str, request: Request) ->
     place = place_of(request)
     # The form of the comparison sends GPUs as values; the comparison has an address of its own.
     if address.path == "/compare" and form == "html" and len(asked.many("gpu")) > 1:
-        specs = await run_in_threadpool(gpus.picked, facts, asked)
+        specs = await run_in_threadpool(gpus.picked, asked)
         if len(specs) > 1:
             return RedirectResponse(place.to(f"/compare/{','.join(spec.id for spec in specs)}"), 303)
-    work = partial(_answer, address.view, facts, asked, form, place)
+
+    def made() -> guard.Answer:
+        view = address.view(facts, asked)
+        if not view.message:
+            asked.check()
+        return _answer(view, form, place)
+
     # What a team's database holds now is made for each; the menu of others depends on the role alone.
     who = place.user and (request if address.role else place.user.role)
     key = (form, place.path, place.query, who)
-    status, media, body = await pages.get(key, work, request.receive, keep=not address.role)
+    status, media, body = await pages.get(key, made, request.receive, keep=not address.role)
     return Response(body, status, media_type=media)
 
 
@@ -272,23 +278,19 @@ def _work(facts: Facts, question: dict[str, str], data: bytes) -> guard.Answer:
     try:
         if place.path == PUSH:
             return 200, JSON, store.compact(results.one(data, question["name"]))
-        return _answer(READERS[place.path], facts, data, question["name"], form, place)
+        return _answer(READERS[place.path](facts, data, question["name"]), form, place)
     except GpuwiseError as error:
         return _problem(error, form, place)
 
 
-def _answer(view: Callable[..., View], facts: Facts, asked: object, *more: Any) -> guard.Answer:
-    """Make a view as HTML, JSON or CSV: of what was asked, or of a file with its name."""
-    *named, form, place = more
-    made = view(facts, asked, *named)
-    if isinstance(asked, Asked) and not made.message:
-        asked.check()
+def _answer(view: View, form: str, place: Place) -> guard.Answer:
+    """The view as HTML, JSON or CSV. Raises its message where there is no data."""
     if form in FORMATS:
-        if made.message:
-            raise made.message
-        return 200, FORMATS[form], site.data(made, form)
-    status = 400 if isinstance(made.message, InputError) else 200
-    return status, "text/html", site.page(made, place).encode()
+        if view.message:
+            raise view.message
+        return 200, FORMATS[form], site.data(view, form)
+    status = 400 if isinstance(view.message, InputError) else 200
+    return status, "text/html", site.page(view, place).encode()
 
 
 def _static(request: Request) -> Response:
@@ -335,5 +337,4 @@ def place_of(request: Request) -> Place:
     """Where the page of a request stands, and who opens it."""
     user = request.scope.get("state", {}).get("user") if request.app.state.team is not None else None
     secret = request.scope.get("state", {}).get("form_secret", "")
-    path = request.url.path.removesuffix("/") or "/"
-    return Place(path, request.url.query, user=user, form_secret=secret)
+    return Place(request.url.path.removesuffix("/") or "/", request.url.query, user=user, form_secret=secret)

@@ -63,8 +63,7 @@ class Place:
         name = path.lstrip("/")
         if not self.static:
             return up + quote(name, safe="/,:") + (f"?{urlencode(query)}" if query else "")
-        file = name if name.startswith("static/") else f"{file_stem(path)}.html"
-        return up + quote(file, safe="/,:")
+        return up + quote(name if name.startswith("static/") else f"{file_stem(path)}.html", safe="/,:")
 
     def form(self, form: str) -> str:
         """This page as JSON or CSV, relative; the same question."""

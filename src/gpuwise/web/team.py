@@ -191,8 +191,7 @@ class Team:
     def user(self, token: str) -> User | None:
         """Whose token it is."""
         if time.monotonic() - self._looked > REMEMBERED_S:
-            rows = self._read(sql.select(USERS))
-            self._users = {row.pop("token"): User(**row) for row in rows}
+            self._users = {row.pop("token"): User(**row) for row in self._read(sql.select(USERS))}
             self._looked = time.monotonic()
         # Looked up by its digest: how long that takes says nothing of the token.
         return self._users.get(_digest(token))
@@ -210,12 +209,9 @@ class Team:
         """
         if result.origin != "measured":
             raise InputError(f"{result.id} holds published figures", hint="push what you measured")
-        for what, each in (
-            ("project", project),
-            *(("tag", tag) for tag in tags),
-            *([("host", host)] if host else []),
-        ):
-            _check_name(what, each)
+        names = [("project", project), *(("tag", tag) for tag in tags), *([("host", host)] if host else [])]
+        for what, name in names:
+            _check_name(what, name)
         if len(tags) > MOST_TAGS:
             raise InputError(f"a result has at most {MOST_TAGS} tags", hint="give fewer")
         owner, data, signature = by, data or store.compact(result), ""
@@ -322,10 +318,9 @@ class Team:
         self, to: sql.Connection, project: str, series: str, change: str, there: sql.RowMapping | None
     ) -> Row | None:
         """Raise, change or withdraw the alert of one change of one series; None where it stays as it was."""
-        query = sql.select(SPEEDS).where(
-            SPEEDS.c.series == series, SPEEDS.c.change == change, SPEEDS.c.ratio.is_not(None)
-        )
-        rows = to.execute(query.order_by(SPEEDS.c.measured_at.desc()).limit(MOST_ROWS)).mappings().all()
+        query = sql.select(SPEEDS).where(SPEEDS.c.series == series, SPEEDS.c.change == change)
+        query = query.where(SPEEDS.c.ratio.is_not(None)).order_by(SPEEDS.c.measured_at.desc())
+        rows = to.execute(query.limit(MOST_ROWS)).mappings().all()
         found = alert(rows)
         same = (ALERTS.c.series == series) & (ALERTS.c.change == change)
         if found is None:
@@ -362,9 +357,8 @@ class Team:
         for tag in names:
             _check_name("tag", tag)
         with self.writing() as to:
-            head = to.execute(
-                sql.select(RESULTS.c.owner, RESULTS.c.project).where(RESULTS.c.id == result)
-            ).first()
+            found = sql.select(RESULTS.c.owner, RESULTS.c.project).where(RESULTS.c.id == result)
+            head = to.execute(found).first()
             if head is None:
                 raise NoDataError(f"no result is called {result!r}")
             if head.owner != by.name and not by.may("admin"):
@@ -438,9 +432,8 @@ class Team:
 
     def alerts(self) -> Sequence[Row]:
         """What became slower, and after what change, the newest first."""
-        return self._read(
-            sql.select(ALERTS).order_by(ALERTS.c.raised_at.desc(), ALERTS.c.label).limit(MOST_ROWS)
-        )
+        newest = sql.select(ALERTS).order_by(ALERTS.c.raised_at.desc(), ALERTS.c.label)
+        return self._read(newest.limit(MOST_ROWS))
 
 
 def alert(rows: Sequence[Row | sql.RowMapping]) -> Row | None:
@@ -486,8 +479,7 @@ def _row(result: Result, place: int, head: Row) -> Row | None:
     m = result.measurements[place]
     if m.status != "ok" or m.throughput is None or m.config.size != "full":
         return None
-    gpu = result.environment.gpu_id or result.environment.device
-    asked = (head["project"], gpu, m.question.key())
+    asked = (head["project"], result.environment.gpu_id or result.environment.device, m.question.key())
     return {
         "result": result.id, "place": place, "series": sha256(repr(asked).encode()).hexdigest()[:16],
         "label": m.question.label()[:300], "device": head["device"], "software": head["software"],

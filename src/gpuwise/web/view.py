@@ -37,10 +37,11 @@ class Asked:
     Raises InputError for more values, or longer ones, than any form here sends."""
 
     def __init__(self, values: Iterable[tuple[str, str]] = (), *, path: Sequence[str] = ()) -> None:
-        self._values = [(name, value.strip()) for name, value in values]
+        pairs = [(name, value.strip()) for name, value in values]
+        self.pairs = tuple(pair for pair in pairs if pair[1])  # an empty field says nothing
         self._read: set[str] = set()
         self.path = tuple(path)
-        texts = (*self.path, *(text for pair in self._values for text in pair))
+        texts = (*self.path, *(text for pair in pairs for text in pair))
         if len(texts) > MOST_VALUES or any(len(text) > LONGEST for text in texts):
             problem = "the address is longer than any form here sends"
             raise InputError(problem, hint="start from a page's form")
@@ -48,17 +49,17 @@ class Asked:
     @property
     def names(self) -> frozenset[str]:
         """Names that have a value."""
-        return frozenset(key for key, value in self._values if value)
+        return frozenset(dict(self.pairs))
 
     def text(self, name: str, default: str = "") -> str:
-        """The last value of that name, or `default` where it is missing or empty."""
+        """The last value of that name, or `default` without one."""
         self._read.add(name)
-        return next((value for key, value in reversed(self._values) if key == name and value), default)
+        return dict(self.pairs).get(name, default)
 
     def many(self, name: str) -> tuple[str, ...]:
-        """Every value of that name that is not empty, each once."""
+        """Every value of that name, each once."""
         self._read.add(name)
-        return tuple(dict.fromkeys(value for key, value in self._values if key == name and value))
+        return tuple(dict.fromkeys(value for key, value in self.pairs if key == name))
 
     def number(self, name: str) -> float | None:
         """A number that is not negative, None where it is missing. Raises InputError for anything else."""
@@ -103,7 +104,7 @@ class Asked:
 
     def beside(self, **usual: str) -> Asked:
         """The same questions, with values for what they do not say."""
-        made = Asked([*usual.items(), *self._values])
+        made = Asked([*usual.items(), *self.pairs])
         made._read = self._read
         return made
 
@@ -112,11 +113,6 @@ class Asked:
         for name in sorted(self.names - self._read):
             hint = nearest(name, sorted(self._read)) if self._read else "it takes none"
             raise InputError(f"this page has no question {name!r}", hint=hint)
-
-    @property
-    def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Names with their values, without the empty ones."""
-        return tuple(pair for pair in self._values if pair[1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
-from gpuwise.facts.catalog import Match, matching, ordered
+from gpuwise.facts.catalog import Match, all_gpus, get, matching, ordered, resolve
 from gpuwise.jobs import reporting
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.gpu import GpuSpec
@@ -59,7 +59,7 @@ def listing(facts: Facts, asked: Asked) -> View:
         ],
         content={
             "sheet": Sheet(table=table, sorts=sorts), "asked": asked, "sort": sort, "forms": FORMS,
-            "shown": len(found), "all": len(facts.gpus),
+            "shown": len(found), "all": len(all_gpus()),
         },
     )  # fmt: skip
 
@@ -90,7 +90,7 @@ def _found(facts: Facts, asked: Asked, sort: str) -> tuple[GpuSpec, ...]:
 
 def one(facts: Facts, asked: Asked) -> View:
     """Everything known of one GPU. Raises InputError where the name is none."""
-    spec = facts.gpu(asked.path[0])
+    spec = resolve(asked.path[0]).spec
     whole = card(reporting.card(facts, spec))
     return View(
         title=spec.name,
@@ -100,7 +100,7 @@ def one(facts: Facts, asked: Asked) -> View:
         content={
             "page": whole,
             "spec": spec,
-            "pairs": neighbours(facts, spec),
+            "pairs": tuple(pair for pair in pairs(facts) if spec.id in pair.split(",")),
             "priced": any(o.gpu_ids == (spec.id,) for o in facts.offers),
             "names": report.products(),
         },
@@ -110,11 +110,12 @@ def one(facts: Facts, asked: Asked) -> View:
 MOST = 6
 
 
-def picked(facts: Facts, asked: Asked) -> tuple[GpuSpec, ...]:
+def picked(asked: Asked) -> tuple[GpuSpec, ...]:
     """The GPUs of the path (`a,b`) or of the form, each once. Raises InputError for a name that is none, and
     for more than six."""
     names = asked.path[0].split(",") if asked.path else asked.many("gpu")
-    found = tuple({spec.id: spec for name in names if name.strip() for spec in [facts.gpu(name)]}.values())
+    specs = (resolve(name).spec for name in names if name.strip())
+    found = tuple({spec.id: spec for spec in specs}.values())
     if len(found) > MOST:
         raise InputError(f"{len(found)} GPUs are too many for one page", hint=f"compare two to {MOST}")
     return found
@@ -122,19 +123,19 @@ def picked(facts: Facts, asked: Asked) -> tuple[GpuSpec, ...]:
 
 def form(facts: Facts, asked: Asked) -> View:
     """What to compare; nothing is compared yet."""
-    table = Table(columns=("GPU", "name"), rows=tuple((spec.id, spec.name) for spec in facts.gpus))
+    table = Table(columns=("GPU", "name"), rows=tuple((spec.id, spec.name) for spec in all_gpus()))
     return View(
         title="Compare",
         template="compare.html",
         table=table,
-        document=lambda: [{"id": spec.id, "name": spec.name} for spec in facts.gpus],
-        content={"specs": picked(facts, asked), "all": facts.gpus, "page": None, "article": False},
+        document=lambda: [{"id": spec.id, "name": spec.name} for spec in all_gpus()],
+        content={"specs": picked(asked), "all": all_gpus(), "page": None, "article": False},
     )
 
 
 def several(facts: Facts, asked: Asked) -> View:
     """Two to six GPUs. Raises InputError for fewer, more, or an unknown one."""
-    specs = picked(facts, asked)
+    specs = picked(asked)
     if len(specs) < 2:
         raise InputError("compare needs two GPUs", hint="choose another one")
     contest = reporting.contest(facts, specs)
@@ -144,14 +145,14 @@ def several(facts: Facts, asked: Asked) -> View:
         title=made.title, template="compare.html", table=report.side_by_side(specs),
         document=lambda: {"gpus": [report.document(spec) for spec in specs], **predictions.document(alone)},
         content={
-            "specs": specs, "all": facts.gpus, "page": made, "article": bool(contest.common(KINDS)),
+            "specs": specs, "all": all_gpus(), "page": made, "article": bool(contest.common(KINDS)),
         },
     )  # fmt: skip
 
 
 def article(facts: Facts, asked: Asked) -> View:
     """Several GPUs in words. Raises InputError for a single one, NoDataError where no forecast is of two."""
-    specs = picked(facts, asked)
+    specs = picked(asked)
     contest = reporting.contest(facts, specs)
     if not contest.common(KINDS):
         raise NoDataError("no kind of work is forecast on two of them", hint="compare their specifications")
@@ -169,13 +170,6 @@ def article(facts: Facts, asked: Asked) -> View:
 
 def pairs(facts: Facts) -> tuple[str, ...]:
     """Each GPU with the next two in 16-bit peak: what is compared in pages that are exported."""
-    known = set(facts.studied)
-    studied = [spec for spec in facts.gpus if spec.id in known]
-    stated = [(peak.flop_per_s, spec.id) for spec in studied if (peak := spec.peak("fp16"))]
-    ids = [gpu_id for _, gpu_id in sorted(stated)]
+    peaks = ((spec.peak("fp16"), spec.id) for spec in map(get, facts.studied))
+    ids = [gpu_id for _, gpu_id in sorted((peak.flop_per_s, gpu_id) for peak, gpu_id in peaks if peak)]
     return tuple(f"{a},{b}" for step in (1, 2) for a, b in zip(ids, ids[step:], strict=False))
-
-
-def neighbours(facts: Facts, spec: GpuSpec) -> tuple[str, ...]:
-    """The pairs of `pairs` that the GPU is in."""
-    return tuple(pair for pair in pairs(facts) if spec.id in pair.split(","))

@@ -127,7 +127,7 @@ def scaling(facts: Facts, asked: Asked) -> View:
     names = asked.many("gpu") or USUAL
     found: tuple[Record, ...] = ()
     try:
-        ids = tuple(dict.fromkeys(facts.gpu(name).id for name in names))[:MOST_GPUS]
+        ids = tuple(dict.fromkeys(catalog.resolve(name).spec.id for name in names))[:MOST_GPUS]
         each = [facts.forecasts(asks.config, ids, count=count) for count in COUNTS]
         found = tuple(replace(p, source=FORECAST) for of_one in zip(*each, strict=True) for p in of_one)
     except GpuwiseError as error:
@@ -167,7 +167,7 @@ def scaling(facts: Facts, asked: Asked) -> View:
         },
         content={
             "page": page, "asks": asks, "asked": asked, "workloads": traced(),
-            "gpus": names, "all": facts.gpus,
+            "gpus": names, "all": catalog.all_gpus(),
         },
     )  # fmt: skip
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from gpuwise.errors import NoDataError
 from gpuwise.facts import prices
+from gpuwise.facts.catalog import resolve
 from gpuwise.jobs.facts import Facts
 from gpuwise.show import prices as show
 from gpuwise.show.page import Page, References, Section
@@ -30,7 +31,7 @@ def listing(facts: Facts, asked: Asked) -> View:
 
 def one(facts: Facts, asked: Asked) -> View:
     """Every offer of a GPU. Raises InputError for an unknown one, NoDataError where nobody offers it."""
-    spec = facts.gpu(asked.path[0])
+    spec = resolve(asked.path[0]).spec
     mine = tuple(offer for offer in facts.offers if offer.gpu_ids == (spec.id,))
     months = tuple(month for month in prices.history() if month.gpu_ids == (spec.id,))
     if not mine and not months:

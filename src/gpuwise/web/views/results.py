@@ -178,5 +178,4 @@ def shown(facts: Facts, result: Result) -> View:
 
 def workloads(facts: Facts) -> tuple[str, ...]:
     """Names of the workloads of which a speed is known."""
-    here = (row.question.workload for row in facts.speeds)
-    return tuple(dict.fromkeys((*published.workloads(), *here)))
+    return tuple(dict.fromkeys((*published.workloads(), *(row.question.workload for row in facts.speeds))))
