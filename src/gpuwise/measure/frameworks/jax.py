@@ -108,9 +108,6 @@ class Jax:
     def join(self, parts: Sequence[Array]) -> Array:
         return jnp.concatenate(parts, -1)
 
-    def add(self, a: Array, b: Array) -> Array:
-        return a + b
-
     def linear(self, x: Array, name: str, outputs: int) -> Array:
         inputs = x.shape[-1]
         matrix = self.weight(f"{name}.weight", (inputs, outputs), 1 / math.sqrt(3 * inputs))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -27,7 +27,8 @@ from gpuwise.workloads.convnet import (
     Pool,
 )
 
-T = TypeVar("T")
+# A tensor of the framework, which also adds.
+T = Any
 
 # torch's default, and that of torchvision's GoogLeNet and Inception v3.
 RESNET_EPS, BRANCHING_EPS = 1e-5, 1e-3
@@ -35,7 +36,7 @@ ATTENTION_DROPOUT = HIDDEN_DROPOUT = 0.1
 LAYER_NORM_EPS, EMBEDDING_STD = 1e-12, 0.02
 
 
-class Operations(Protocol[T]):
+class Operations(Protocol):
     """The operations of a network; `name` is the prefix of the operation's weights."""
 
     training: bool
@@ -47,7 +48,6 @@ class Operations(Protocol[T]):
     def mean_to(self, x: T, side: int) -> T: ...  # (B, H, W, C) -> (B, side, side, C)
     def flat(self, x: T) -> T: ...  # (B, H, W, C) -> (B, C * H * W), channels outermost
     def join(self, parts: Sequence[T]) -> T: ...  # along the channels
-    def add(self, a: T, b: T) -> T: ...
     def linear(self, x: T, name: str, outputs: int) -> T: ...
     def dropout(self, x: T, rate: float) -> T: ...
     def embed(self, ids: T, name: str, rows: int, width: int) -> T: ...  # (B, T) -> (B, T, width)
@@ -57,7 +57,7 @@ class Operations(Protocol[T]):
     def attention(self, qkv: T, heads: int, rate: float) -> T: ...  # (B, T, 3 C) -> (B, T, C)
 
 
-def resnet(ops: Operations[T], x: T, depths: Sequence[int], width: int) -> tuple[T, ...]:
+def resnet(ops: Operations, x: T, depths: Sequence[int], width: int) -> tuple[T, ...]:
     """Bottleneck ResNet v1.5. (B, H, W, 3) -> logits (B, classes)."""
     x = ops.relu(ops.norm(ops.conv(x, "conv1", Conv(width, (7, 7), 2, (3, 3))), "bn1", RESNET_EPS))
     x = ops.pool(x, Pool("max", 3, 2, 1))
@@ -68,7 +68,7 @@ def resnet(ops: Operations[T], x: T, depths: Sequence[int], width: int) -> tuple
     return (ops.linear(ops.flat(ops.mean_to(x, 1)), "fc", CLASSES),)
 
 
-def _bottleneck(ops: Operations[T], x: T, name: str, width: int, stride: int, widens: bool) -> T:
+def _bottleneck(ops: Operations, x: T, name: str, width: int, stride: int, widens: bool) -> T:
     def conv_norm(value: T, conv: str, norm: str, layer: Conv) -> T:
         return ops.norm(ops.conv(value, f"{name}.{conv}", layer), f"{name}.{norm}", RESNET_EPS)
 
@@ -77,14 +77,14 @@ def _bottleneck(ops: Operations[T], x: T, name: str, width: int, stride: int, wi
         shortcut = conv_norm(x, "downsample.0", "downsample.1", Conv(4 * width, (1, 1), stride))
     x = ops.relu(conv_norm(x, "conv1", "bn1", Conv(width)))
     x = ops.relu(conv_norm(x, "conv2", "bn2", Conv(width, (3, 3), stride, (1, 1))))
-    return ops.relu(ops.add(conv_norm(x, "conv3", "bn3", Conv(4 * width)), shortcut))
+    return ops.relu(conv_norm(x, "conv3", "bn3", Conv(4 * width)) + shortcut)
 
 
-Head = Callable[[Operations[T], T, str], T]
+Head = Callable[[Operations, T, str], T]
 
 
 def branching(
-    ops: Operations[T], x: T, layers: Mapping[str, Layer], heads: Mapping[str, Head[T]], dropout: float
+    ops: Operations, x: T, layers: Mapping[str, Layer], heads: Mapping[str, Head], dropout: float
 ) -> tuple[T, ...]:
     """GoogLeNet and Inception v3: (logits, those of each auxiliary head in training)."""
     heard = []
@@ -96,7 +96,7 @@ def branching(
     return (ops.linear(x, "fc", CLASSES), *heard)
 
 
-def _layer(ops: Operations[T], x: T, name: str, layer: Layer) -> T:
+def _layer(ops: Operations, x: T, name: str, layer: Layer) -> T:
     if isinstance(layer, Conv):
         x = ops.conv(x, f"{name}.conv", layer)
         return ops.relu(ops.norm(x, f"{name}.bn", BRANCHING_EPS))
@@ -105,28 +105,26 @@ def _layer(ops: Operations[T], x: T, name: str, layer: Layer) -> T:
     return ops.pool(x, layer)
 
 
-def _chain(ops: Operations[T], x: T, name: str, chain: Chain) -> T:
+def _chain(ops: Operations, x: T, name: str, chain: Chain) -> T:
     for i, layer in enumerate(chain):
         x = _layer(ops, x, f"{name}.{i}", layer)
     return x
 
 
-def bert(ops: Operations[T], words: T, segments: T, shape: BertShape) -> tuple[T, ...]:
+def bert(ops: Operations, words: T, segments: T, shape: BertShape) -> tuple[T, ...]:
     """BERT with the question-answering head. Two (B, T) of ids -> start and end logits (B, T, 2)."""
-    x = ops.add(
-        ops.embed(words, "word", shape.vocabulary, shape.hidden),
-        ops.embed(segments, "segment", 2, shape.hidden),
-    )
+    x = ops.embed(words, "word", shape.vocabulary, shape.hidden)
+    x = x + ops.embed(segments, "segment", 2, shape.hidden)
     x = ops.positions(x, "position", shape.positions)
     x = ops.dropout(ops.layer_norm(x, "norm"), HIDDEN_DROPOUT)
     for i in range(shape.layers):
         name = f"layers.{i}"
         qkv = ops.linear(x, f"{name}.attention.qkv", 3 * shape.hidden)
         y = ops.linear(ops.attention(qkv, shape.heads, ATTENTION_DROPOUT), f"{name}.project", shape.hidden)
-        x = ops.layer_norm(ops.add(x, ops.dropout(y, HIDDEN_DROPOUT)), f"{name}.norm1")
+        x = ops.layer_norm(x + ops.dropout(y, HIDDEN_DROPOUT), f"{name}.norm1")
         y = ops.gelu(ops.linear(x, f"{name}.expand", 4 * shape.hidden))
         y = ops.dropout(ops.linear(y, f"{name}.contract", shape.hidden), HIDDEN_DROPOUT)
-        x = ops.layer_norm(ops.add(x, y), f"{name}.norm2")
+        x = ops.layer_norm(x + y, f"{name}.norm2")
     return (ops.linear(x, "answer", 2),)
 
 
@@ -180,7 +178,7 @@ def _googlenet(toy: bool) -> ImageNetwork:
     layers = convnet.sized(convnet.GOOGLENET_LAYERS, toy)
     hidden = 32 if toy else convnet.AUXILIARY_HIDDEN
 
-    def head(ops: Operations[T], x: T, name: str) -> T:
+    def head(ops: Operations, x: T, name: str) -> T:
         x = ops.mean_to(x, convnet.AUXILIARY_SIDE)
         x = _layer(ops, x, f"{name}.conv", Conv(convnet.AUXILIARY_CHANNELS))
         x = ops.relu(ops.linear(ops.flat(x), f"{name}.fc1", hidden))
@@ -198,7 +196,7 @@ def _inception(toy: bool) -> ImageNetwork:
     layers = convnet.sized(convnet.INCEPTION_LAYERS, toy)
     chain = convnet.TOY_AUXILIARY_LAYERS if toy else convnet.INCEPTION_AUXILIARY_LAYERS
 
-    def head(ops: Operations[T], x: T, name: str) -> T:
+    def head(ops: Operations, x: T, name: str) -> T:
         x = ops.mean_to(_chain(ops, x, f"{name}.layers", chain), 1)
         return ops.linear(ops.flat(x), f"{name}.fc", CLASSES)
 

@@ -86,9 +86,6 @@ class Keras:
     def join(self, parts: Sequence[Any]) -> Any:
         return ops.concatenate(parts, -1)
 
-    def add(self, a: Any, b: Any) -> Any:
-        return a + b
-
     def linear(self, x: Any, name: str, outputs: int) -> Any:
         start = keras.initializers.RandomNormal(stddev=1 / math.sqrt(3 * x.shape[-1]))
         return layers.Dense(outputs, name=name, kernel_initializer=start)(x)
