@@ -361,22 +361,17 @@ def next_step(bound: Bound, config: RunConfig, batch: int | None, switches: Coll
     tried = f"CUDA graphs (tuning {config.workload} at batch {batch} tries them)"
     graph = (tried,) if tunable and config.switches.graph == "off" else ()
     narrower = () if config.precision == "fp8" else ("a lower precision",)
-    match bound:
-        case "input":
-            return "more workers, cheaper decoding, or decode on the GPU"
-        case "launch":
-            return f"fewer and longer kernels: {_or(*compiling, *graph, 'a larger --batch')}"
-        case "link":
-            return "a larger batch per GPU, overlap of communication, or a faster link"
-        case "heat":
-            return "improve the cooling; the card is slower than it could be"
-        case "power":
-            return "a higher power limit, where the card has one"
-        case "compute":
-            return _or(*narrower, "a GPU with more FLOP/s")
-        case "memory":
-            fusion = tuple(f"fusion ({each})" for each in compiling)
-            return _or(*fusion, *narrower, "a GPU with more memory bandwidth")
+    fusion = tuple(f"fusion ({each})" for each in compiling)
+    remedies: dict[Bound, str] = {
+        "input": "more workers, cheaper decoding, or decode on the GPU",
+        "launch": f"fewer and longer kernels: {_or(*compiling, *graph, 'a larger --batch')}",
+        "link": "a larger batch per GPU, overlap of communication, or a faster link",
+        "heat": "improve the cooling; the card is slower than it could be",
+        "power": "a higher power limit, where the card has one",
+        "compute": _or(*narrower, "a GPU with more FLOP/s"),
+        "memory": _or(*fusion, *narrower, "a GPU with more memory bandwidth"),
+    }
+    return remedies[bound]
 
 
 def _or(*choices: str) -> str:

@@ -85,10 +85,6 @@ def load_average() -> float | None:
         return None
 
 
-def os_name() -> str:
-    return f"{platform.system()} {platform.release()}"
-
-
 def disk_free_bytes(path: Path) -> int:
     """Free bytes where `path` is or would be (`df`)."""
     absolute = path.absolute()
@@ -164,7 +160,7 @@ def environment(
         gpu_id=spec.id if spec else None,
         gpuwise=__version__,
         python=platform.python_version(),
-        os=os_name(),
+        os=f"{platform.system()} {platform.release()}",
         cpu=cpu_name(),
         cpu_count=cpu_count(),
         other_processes=other_processes,
