@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -99,35 +99,55 @@ def shrunk(layer: Layer, divisor: int) -> Layer:
     return Branches(tuple(tuple(shrunk(x, divisor) for x in chain) for chain in layer.chains))
 
 
-def sized(layers: Mapping[str, Layer], toy: bool) -> Mapping[str, Layer]:
-    """The layers as they are, or those of a toy."""
-    return {name: shrunk(layer, 8) for name, layer in layers.items()} if toy else layers
-
-
 # Ranges of what a batch norm has after training, see `models.convnet.as_if_trained`.
 TRAINED = {"running_mean": (-0.5, 0.5), "running_var": (0.5, 2.0), "weight": (0.5, 1.5), "bias": (-0.5, 0.5)}
 
 
-IMAGE = 224
-RESNET_50, RESNET_152 = (3, 4, 6, 3), (3, 8, 36, 3)  # Blocks of the four stages.
-# What each block adds to its shortcut: keeps activations of a random network below 100 in inference.
-RESIDUAL_152 = 0.25
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """One classifier, whatever framework it is built in: a ResNet, or layers by name."""
+
+    image: int = 224  # Side of its images
+    toy_image: int = 64
+    depths: tuple[int, ...] = ()  # Of a ResNet: blocks of each stage
+    width: int = 64  # And channels of the first stage
+    residual: float = 1.0
+    """What each block adds to its shortcut: keeps activations of a random network below 100 in inference."""
+    layers: Mapping[str, Layer] = field(default_factory=dict)
+    heads: tuple[str, ...] = ()  # Layers whose output an auxiliary classifier reads in training
+    auxiliary: Chain = ()  # What each of these consists of
+    hidden: int = 0  # Or, of GoogLeNet's, how wide its hidden layer is
+    weight: float = 0.0  # Of their losses
+    dropout: float = 0.0  # Before the classifier
 
 
-GOOGLENET_AUXILIARY_WEIGHT = 0.3
-AUXILIARY_SIDE, AUXILIARY_CHANNELS, AUXILIARY_HIDDEN = 4, 128, 1024
-GOOGLENET_AUXILIARIES = ("inception4a", "inception4d")
-"""The layers whose output an auxiliary classifier reads."""
+# Of GoogLeNet's auxiliary classifiers: side of the means that they read, and channels of their convolution.
+AUXILIARY_SIDE, AUXILIARY_CHANNELS = 4, 128
 
 
-INCEPTION_IMAGE = 299
-INCEPTION_AUXILIARY_WEIGHT = 0.4
-INCEPTION_AUXILIARY = "Mixed_6e"  # The layer whose output the auxiliary classifier reads
+def _stated(row: dict[str, Any]) -> Network:
+    """What the table states of one network."""
+    made: dict[str, Any] = {"layers": {name: layer_of(each) for name, each in row.get("layers", {}).items()}}
+    made["auxiliary"] = tuple(map(layer_of, row.get("auxiliary", ())))
+    made |= {name: tuple(row[name]) for name in ("depths", "heads") if name in row}
+    return Network(**row | made)
 
-_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-GOOGLENET_LAYERS, INCEPTION_LAYERS = (
-    {name: layer_of(row) for name, row in _TABLES[network].items()}
-    for network in ("googlenet", "inception-v3")
-)
-INCEPTION_AUXILIARY_LAYERS: Chain = tuple(map(layer_of, _TABLES["inception-v3-auxiliary"]["layers"]))
-TOY_AUXILIARY_LAYERS: Chain = (Conv(16),)
+
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+NETWORKS = {name: _stated(row) for name, row in _TABLE.items()}
+
+
+def network(name: str, *, toy: bool = False) -> Network:
+    """The network of that workload, or one of the same kind with fewer channels and one block a stage."""
+    whole = NETWORKS[name]
+    if not toy:
+        return whole
+    return replace(
+        whole,
+        image=whole.toy_image,
+        depths=(1,) * len(whole.depths),
+        width=8,
+        layers={name: shrunk(layer, 8) for name, layer in whole.layers.items()},
+        auxiliary=(Conv(16),) if whole.auxiliary else (),
+        hidden=32 if whole.hidden else 0,
+    )

@@ -9,23 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from gpuwise.workloads import convnet
 from gpuwise.workloads.bert import LARGE, TOKENS, TOY, TOY_TOKENS, BertShape
-from gpuwise.workloads.convnet import (
-    CLASSES,
-    RESIDUAL_152,
-    RESNET_50,
-    RESNET_152,
-    Branches,
-    Chain,
-    Conv,
-    Layer,
-    Pool,
-)
+from gpuwise.workloads.convnet import CLASSES, Branches, Chain, Conv, Layer, Pool
 
 # A tensor of the framework, which also adds.
 T = Any
@@ -164,46 +155,26 @@ def random_input(
     return (words, segments), source.integers(network.tokens, size=(batch, 2))
 
 
-def _resnet(depths: Sequence[int], toy: bool, residual: float = 1.0) -> ImageNetwork:
-    """A ResNet of so many blocks a stage; the toy has one narrow block in each."""
-    sizes, width = ((1, 1, 1, 1), 8) if toy else (tuple(depths), 64)
-    return ImageNetwork(
-        forward=lambda ops, images: resnet(ops, images, sizes, width),
-        image=64 if toy else 224,
-        residual=residual,
-    )
-
-
-def _googlenet(toy: bool) -> ImageNetwork:
-    layers = convnet.sized(convnet.GOOGLENET_LAYERS, toy)
-    hidden = 32 if toy else convnet.AUXILIARY_HIDDEN
+def classifier(name: str, toy: bool) -> ImageNetwork:
+    """An image classifier by its workload."""
+    network = convnet.network(name, toy=toy)
 
     def head(ops: Operations, x: T, name: str) -> T:
+        if network.auxiliary:
+            x = ops.mean_to(_chain(ops, x, f"{name}.layers", network.auxiliary), 1)
+            return ops.linear(ops.flat(x), f"{name}.fc", CLASSES)
         x = ops.mean_to(x, convnet.AUXILIARY_SIDE)
         x = _layer(ops, x, f"{name}.conv", Conv(convnet.AUXILIARY_CHANNELS))
-        x = ops.relu(ops.linear(ops.flat(x), f"{name}.fc1", hidden))
+        x = ops.relu(ops.linear(ops.flat(x), f"{name}.fc1", network.hidden))
         return ops.linear(ops.dropout(x, 0.7), f"{name}.fc2", CLASSES)
 
-    heads = dict.fromkeys(convnet.GOOGLENET_AUXILIARIES, head)
-    return ImageNetwork(
-        forward=lambda ops, images: branching(ops, images, layers, heads, 0.2),
-        image=64 if toy else convnet.IMAGE,
-        auxiliary_weight=convnet.GOOGLENET_AUXILIARY_WEIGHT,
-    )
-
-
-def _inception(toy: bool) -> ImageNetwork:
-    layers = convnet.sized(convnet.INCEPTION_LAYERS, toy)
-    chain = convnet.TOY_AUXILIARY_LAYERS if toy else convnet.INCEPTION_AUXILIARY_LAYERS
-
-    def head(ops: Operations, x: T, name: str) -> T:
-        x = ops.mean_to(_chain(ops, x, f"{name}.layers", chain), 1)
-        return ops.linear(ops.flat(x), f"{name}.fc", CLASSES)
+    def forward(ops: Operations, x: T) -> tuple[T, ...]:
+        if network.depths:
+            return resnet(ops, x, network.depths, network.width)
+        return branching(ops, x, network.layers, dict.fromkeys(network.heads, head), network.dropout)
 
     return ImageNetwork(
-        forward=lambda ops, images: branching(ops, images, layers, {convnet.INCEPTION_AUXILIARY: head}, 0.5),
-        image=107 if toy else convnet.INCEPTION_IMAGE,
-        auxiliary_weight=convnet.INCEPTION_AUXILIARY_WEIGHT,
+        forward=forward, image=network.image, auxiliary_weight=network.weight, residual=network.residual
     )
 
 
@@ -219,10 +190,7 @@ def _bert(toy: bool) -> TokenNetwork:
 
 # By workload id; the argument says whether it is the toy.
 NETWORKS: dict[str, Callable[[bool], Network]] = {
-    "resnet50": lambda toy: _resnet(RESNET_50, toy),
-    "resnet152": lambda toy: _resnet(RESNET_152, toy, RESIDUAL_152),
-    "inception-v3": _inception,
-    "googlenet": _googlenet,
+    **{name: partial(classifier, name) for name in convnet.NETWORKS},
     "bert-large": _bert,
 }
 
