@@ -14,7 +14,6 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import jax
@@ -276,7 +275,17 @@ def first_state(network: networks.Network, config: RunConfig, batch: int) -> tup
     }
     # Inputs are arguments, not constants of the compiled step, which XLA would try to fold.
     batch_of = {f"input{i}": x for i, x in enumerate(inputs)} | {"answers": answers}
-    return loss, partial(_step, loss, update, config.precision == "fp16"), state, batch_of
+    scaled = config.precision == "fp16"
+
+    def step(state: State, batch_of: Values) -> tuple[State, Array]:
+        gradients, value, moved = gradients_of(loss, scaled, state, batch_of)
+        count = state["count"] + 1
+        weights, moments = update(state["weights"], gradients, state["moments"], count)
+        new = state | {"weights": weights, "moments": moments, "count": count}
+        new["statistics"] = state["statistics"] | moved
+        return (skip_overflow(state, new, gradients) if scaled else new), value
+
+    return loss, step, state, batch_of
 
 
 def _key(step: int | Array) -> Array:
@@ -296,17 +305,6 @@ def gradients_of(loss: Loss, scaled: bool, state: State, batch_of: Values) -> tu
     if scaled:
         gradients = jax.tree.map(lambda g: g / state["scale"], gradients)
     return gradients, value, moved
-
-
-def _step(
-    loss: Loss, update: Callable[..., tuple[Values, Any]], scaled: bool, state: State, batch_of: Values
-) -> tuple[State, Array]:
-    gradients, value, moved = gradients_of(loss, scaled, state, batch_of)
-    count = state["count"] + 1
-    weights, moments = update(state["weights"], gradients, state["moments"], count)
-    new = state | {"weights": weights, "moments": moments, "count": count}
-    new["statistics"] = state["statistics"] | moved
-    return (skip_overflow(state, new, gradients) if scaled else new), value
 
 
 def skip_overflow(old: State, new: State, gradients: Values) -> State:
