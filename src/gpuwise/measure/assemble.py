@@ -118,7 +118,6 @@ class MeasurementBuilder:
         self.now_s = now_s
 
     def add(self, event: events.Event) -> None:
-        """Take in one event."""
         kind = type(event)
         largest = kind is BatchTrial and self.done is not None
         self.ends("largest batch" if largest else ENDS.get(kind, "timing"), time.monotonic())

@@ -217,7 +217,6 @@ class NarrowLinear(Narrow):
         return y if self.bias is None else y + self.bias.to(y.dtype)
 
     def kernel(self, rows: Tensor) -> Tensor:
-        """By gpuwise's product."""
         from gpuwise.workloads.kernels.decode import narrow_product
 
         return narrow_product(rows, self.weight, self.scale, self.zero, self.kind)
@@ -259,7 +258,6 @@ class NarrowExperts(Narrow):
         return (self.wide(whose, rows.dtype) * rows[:, None]).sum(-1)
 
     def kernel(self, rows: Tensor, whose: Tensor) -> Tensor:
-        """By gpuwise's product."""
         from gpuwise.workloads.kernels.decode import narrow_experts
 
         return narrow_experts(rows, self.weight, self.scale, self.zero, whose, self.kind)
