@@ -121,8 +121,10 @@ class Network:
     dropout: float = 0.0  # Before the classifier
 
 
-# Of GoogLeNet's auxiliary classifiers: side of the means that they read, and channels of their convolution.
-AUXILIARY_SIDE, AUXILIARY_CHANNELS = 4, 128
+# Of batch norms, torchvision's but for ResNet's.
+NORM_EPS = 1e-3
+# Of GoogLeNet's auxiliary classifiers: side of the means that they read, channels of their convolution.
+AUXILIARY_SIDE, AUXILIARY_CHANNELS, AUXILIARY_DROPOUT = 4, 128, 0.7
 
 
 def _stated(row: dict[str, Any]) -> Network:

@@ -26,7 +26,7 @@ from gpuwise.measure import events
 from gpuwise.measure.frameworks import networks
 from gpuwise.measure.frameworks.adapter import Adapter, ReferenceJob
 from gpuwise.model.question import RunConfig
-from gpuwise.workloads.bert import DECAY, LEARNING_RATE
+from gpuwise.workloads.bert import DECAY, INITIAL_STD, LAYER_NORM_EPS, LEARNING_RATE
 from gpuwise.workloads.convnet import SGD_DECAY, SGD_MOMENTUM, SGD_RATE, TRAINED, Conv, Pool
 
 # Share of the new batch in the running statistics, torch's default.
@@ -122,10 +122,10 @@ class Jax:
         return jnp.where(kept, x / (1 - rate), 0).astype(x.dtype)
 
     def embed(self, ids: Array, name: str, rows: int, width: int) -> Array:
-        return self.weight(f"{name}.weight", (rows, width), networks.EMBEDDING_STD)[ids]
+        return self.weight(f"{name}.weight", (rows, width), INITIAL_STD)[ids]
 
     def positions(self, x: Array, name: str, rows: int) -> Array:
-        table = self.weight(f"{name}.weight", (rows, x.shape[-1]), networks.EMBEDDING_STD)
+        table = self.weight(f"{name}.weight", (rows, x.shape[-1]), INITIAL_STD)
         return x + table[: x.shape[1]]
 
     def layer_norm(self, x: Array, name: str) -> Array:
@@ -135,9 +135,7 @@ class Jax:
         wide = x.astype(jnp.float32)
         mean = wide.mean(-1, keepdims=True)
         variance = jnp.square(wide - mean).mean(-1, keepdims=True)
-        return ((wide - mean) * lax.rsqrt(variance + networks.LAYER_NORM_EPS) * scale + shift).astype(
-            self.dtype
-        )
+        return ((wide - mean) * lax.rsqrt(variance + LAYER_NORM_EPS) * scale + shift).astype(self.dtype)
 
     def gelu(self, x: Array) -> Array:
         return jax.nn.gelu(x, approximate=False)

@@ -15,16 +15,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from gpuwise.workloads import convnet
-from gpuwise.workloads.bert import LARGE, TOKENS, TOY, TOY_TOKENS, BertShape
+from gpuwise.workloads.bert import DROPOUT, LARGE, TOKENS, TOY, TOY_TOKENS, BertShape
 from gpuwise.workloads.convnet import CLASSES, Branches, Chain, Conv, Layer, Pool
 
 # A tensor of the framework, which also adds.
 T = Any
 
-# torch's default, and that of torchvision's GoogLeNet and Inception v3.
-RESNET_EPS, BRANCHING_EPS = 1e-5, 1e-3
-ATTENTION_DROPOUT = HIDDEN_DROPOUT = 0.1
-LAYER_NORM_EPS, EMBEDDING_STD = 1e-12, 0.02
+RESNET_EPS = 1e-5  # torch's default
 
 
 class Operations(Protocol):
@@ -90,7 +87,7 @@ def branching(
 def _layer(ops: Operations, x: T, name: str, layer: Layer) -> T:
     if isinstance(layer, Conv):
         x = ops.conv(x, f"{name}.conv", layer)
-        return ops.relu(ops.norm(x, f"{name}.bn", BRANCHING_EPS))
+        return ops.relu(ops.norm(x, f"{name}.bn", convnet.NORM_EPS))
     if isinstance(layer, Branches):
         return ops.join([_chain(ops, x, f"{name}.{i}", chain) for i, chain in enumerate(layer.chains)])
     return ops.pool(x, layer)
@@ -107,14 +104,14 @@ def bert(ops: Operations, words: T, segments: T, shape: BertShape) -> tuple[T, .
     x = ops.embed(words, "word", shape.vocabulary, shape.hidden)
     x = x + ops.embed(segments, "segment", 2, shape.hidden)
     x = ops.positions(x, "position", shape.positions)
-    x = ops.dropout(ops.layer_norm(x, "norm"), HIDDEN_DROPOUT)
+    x = ops.dropout(ops.layer_norm(x, "norm"), DROPOUT)
     for i in range(shape.layers):
         name = f"layers.{i}"
         qkv = ops.linear(x, f"{name}.attention.qkv", 3 * shape.hidden)
-        y = ops.linear(ops.attention(qkv, shape.heads, ATTENTION_DROPOUT), f"{name}.project", shape.hidden)
-        x = ops.layer_norm(x + ops.dropout(y, HIDDEN_DROPOUT), f"{name}.norm1")
+        y = ops.linear(ops.attention(qkv, shape.heads, DROPOUT), f"{name}.project", shape.hidden)
+        x = ops.layer_norm(x + ops.dropout(y, DROPOUT), f"{name}.norm1")
         y = ops.gelu(ops.linear(x, f"{name}.expand", 4 * shape.hidden))
-        y = ops.dropout(ops.linear(y, f"{name}.contract", shape.hidden), HIDDEN_DROPOUT)
+        y = ops.dropout(ops.linear(y, f"{name}.contract", shape.hidden), DROPOUT)
         x = ops.layer_norm(x + y, f"{name}.norm2")
     return (ops.linear(x, "answer", 2),)
 
@@ -166,7 +163,7 @@ def classifier(name: str, toy: bool) -> ImageNetwork:
         x = ops.mean_to(x, convnet.AUXILIARY_SIDE)
         x = _layer(ops, x, f"{name}.conv", Conv(convnet.AUXILIARY_CHANNELS))
         x = ops.relu(ops.linear(ops.flat(x), f"{name}.fc1", network.hidden))
-        return ops.linear(ops.dropout(x, 0.7), f"{name}.fc2", CLASSES)
+        return ops.linear(ops.dropout(x, convnet.AUXILIARY_DROPOUT), f"{name}.fc2", CLASSES)
 
     def forward(ops: Operations, x: T) -> tuple[T, ...]:
         if network.depths:

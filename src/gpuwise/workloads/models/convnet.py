@@ -23,8 +23,6 @@ from gpuwise.workloads.convnet import CLASSES, Chain, Conv, Layer, Network, Pool
 from gpuwise.workloads.input import image_feed
 from gpuwise.workloads.job import Job, inference_job, relative_difference, set_precision, training_job
 
-NORM_EPS = 1e-3
-
 
 class ConvNormRelu(nn.Module):
     def __init__(self, channels_in: int, layer: Conv) -> None:
@@ -32,7 +30,7 @@ class ConvNormRelu(nn.Module):
         self.conv: nn.Module = nn.Conv2d(
             channels_in, layer.channels, layer.kernel, layer.stride, layer.padding, bias=False
         )
-        self.bn: nn.Module = nn.BatchNorm2d(layer.channels, eps=NORM_EPS)
+        self.bn: nn.Module = nn.BatchNorm2d(layer.channels, eps=convnet.NORM_EPS)
         # In place: the normalised values are read by nothing else.
         self.relu: nn.Module = nn.ReLU(inplace=True)
 
@@ -287,7 +285,7 @@ class GoogLeNetAuxiliary(nn.Module):
         self.conv = ConvNormRelu(channels, Conv(convnet.AUXILIARY_CHANNELS))
         self.fc1 = nn.Linear(convnet.AUXILIARY_CHANNELS * convnet.AUXILIARY_SIDE**2, hidden)
         self.fc2 = nn.Linear(hidden, CLASSES)
-        self.dropout = nn.Dropout(0.7)
+        self.dropout = nn.Dropout(convnet.AUXILIARY_DROPOUT)
 
     def forward(self, x: Tensor) -> Tensor:  # (B, C, 14, 14) -> (B, classes)
         x = self.conv(functional.adaptive_avg_pool2d(x, convnet.AUXILIARY_SIDE))
