@@ -14,16 +14,7 @@ from dataclasses import dataclass, fields
 
 from gpuwise.workloads import convnet
 from gpuwise.workloads.bert import BASE, LARGE, TOKENS, UNCASED, BertShape
-from gpuwise.workloads.convnet import (
-    CLASSES,
-    IMAGE,
-    RESNET_50,
-    RESNET_152,
-    Branches,
-    Conv,
-    Layer,
-    Pool,
-)
+from gpuwise.workloads.convnet import CLASSES, Branches, Conv, Layer, Pool
 from gpuwise.workloads.models.diffusion import TIME_WIDTH, DitShape, UnetShape
 from gpuwise.workloads.models.vit import SHAPE, VitShape
 
@@ -90,8 +81,9 @@ def dense(inputs: int, outputs: int) -> Count:
 
 def convolutions(depths: Sequence[int]) -> Iterator[tuple[int, int, int, int]]:
     """(channels in, channels out, kernel, output side) of every convolution, in order."""
-    yield 3, 64, 7, IMAGE // 2
-    channels, side = 64, IMAGE // 4
+    image = convnet.network("resnet50").image
+    yield 3, 64, 7, image // 2
+    channels, side = 64, image // 4
     for stage, depth in enumerate(depths):
         width = 64 * 2**stage
         for block in range(depth):
@@ -120,34 +112,30 @@ def resnet_count(depths: Sequence[int], *, auxiliary: bool = False) -> Count:
 
 def googlenet_count(*, auxiliary: bool) -> Count:
     """Forward pass of one image: 3.00 GFLOP without auxiliary classifiers."""
-    total, shape = Count(), (3, IMAGE)
-    for name, layer in convnet.GOOGLENET_LAYERS.items():
+    network = convnet.network("googlenet")
+    total, shape = Count(), (3, network.image)
+    for name, layer in network.layers.items():
         counted, shape = through(layer, shape)
         total += counted
-        if auxiliary and name in convnet.GOOGLENET_AUXILIARIES:
+        if auxiliary and name in network.heads:
             # Pooling to 4 x 4, 1x1 convolution, two fully connected layers.
             channels, side = shape
             total += Count(pooled=channels * (side**2 + convnet.AUXILIARY_SIDE**2))
             total += through(Conv(convnet.AUXILIARY_CHANNELS), (channels, convnet.AUXILIARY_SIDE))[0]
-            total += dense(convnet.AUXILIARY_CHANNELS * convnet.AUXILIARY_SIDE**2, convnet.AUXILIARY_HIDDEN)
-            total += dense(convnet.AUXILIARY_HIDDEN, CLASSES)
+            total += dense(convnet.AUXILIARY_CHANNELS * convnet.AUXILIARY_SIDE**2, network.hidden)
+            total += dense(network.hidden, CLASSES)
     return total + dense(shape[0], CLASSES)
 
 
 def inception_count(*, auxiliary: bool) -> Count:
     """Forward pass of one image: 11.43 GFLOP without the auxiliary classifier."""
-    names = list(convnet.INCEPTION_LAYERS)
-    before, after = (
-        names[: names.index(convnet.INCEPTION_AUXILIARY) + 1],
-        names[names.index(convnet.INCEPTION_AUXILIARY) + 1 :],
-    )
-    total, shape = through_all(
-        (convnet.INCEPTION_LAYERS[name] for name in before), (3, convnet.INCEPTION_IMAGE)
-    )
+    network = convnet.network("inception-v3")
+    layers, until = list(network.layers.values()), list(network.layers).index(*network.heads) + 1
+    total, shape = through_all(layers[:until], (3, network.image))
     if auxiliary:
-        heard, (channels, _) = through_all(convnet.INCEPTION_AUXILIARY_LAYERS, shape)
+        heard, (channels, _) = through_all(network.auxiliary, shape)
         total += heard + dense(channels, CLASSES)
-    rest, (channels, _) = through_all((convnet.INCEPTION_LAYERS[name] for name in after), shape)
+    rest, (channels, _) = through_all(layers[until:], shape)
     return total + rest + dense(channels, CLASSES)
 
 
@@ -361,7 +349,7 @@ def tallied(found: Tally) -> dict[str, Line]:
 
 def every() -> dict[str, dict[str, Line]]:
     """The lines of every network, by its name."""
-    one, deep = resnet_count(RESNET_50), resnet_count(RESNET_152)
+    one, deep = (resnet_count(convnet.network(name).depths) for name in ("resnet50", "resnet152"))
     google, inception = (
         [count(auxiliary=auxiliary) for auxiliary in (True, False)]
         for count in (googlenet_count, inception_count)

@@ -13,6 +13,7 @@ import json
 import sys
 import warnings
 from collections.abc import Callable
+from functools import partial
 
 import torch
 import torchvision
@@ -21,16 +22,16 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from gpuwise.workloads import convnet
 from gpuwise.workloads.models import vit
-from gpuwise.workloads.models.convnet import GoogLeNet, InceptionV3, ResNet, as_if_trained
+from gpuwise.workloads.models.convnet import as_if_trained, classifier
 from gpuwise.workloads.models.vit import VisionTransformer
 from tests.workloads.torchvision_names import from_torchvision
 
 TOLERANCE = 1e-4
 NETS: dict[str, tuple[Callable[[], nn.Module], str, int]] = {
-    "resnet50": (ResNet, "resnet50", 224),
-    "resnet152": (lambda: ResNet(convnet.RESNET_152), "resnet152", 224),
-    "inception-v3": (InceptionV3, "inception_v3", 299),
-    "googlenet": (GoogLeNet, "googlenet", 224),
+    **{
+        name: (partial(classifier, network), name.replace("-", "_"), network.image)
+        for name, network in convnet.NETWORKS.items()
+    },
     "vit-b16": (lambda: VisionTransformer(vit.SHAPE), "vit_b_16", 224),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import torch
@@ -14,16 +15,14 @@ from gpuwise import workloads
 from gpuwise.model.precision import Precision
 from gpuwise.workloads import convnet
 from gpuwise.workloads.models import vit
-from gpuwise.workloads.models.convnet import GoogLeNet, InceptionV3, ResNet, as_if_trained, scale_residuals
+from gpuwise.workloads.models.convnet import ResNet, as_if_trained, classifier, scale_residuals
 from gpuwise.workloads.models.vit import VisionTransformer
 
 from .torchvision_names import RULES, torchvision_name
 
-NETS: dict[str, Callable[[], nn.Module]] = {
+NETS: dict[str, Callable[..., nn.Module]] = {
     "resnet50": ResNet,
-    "resnet152": lambda: ResNet(convnet.RESNET_152),
-    "inception-v3": InceptionV3,
-    "googlenet": GoogLeNet,
+    **{n: partial(classifier, convnet.network(n)) for n in ("resnet152", "inception-v3", "googlenet")},
     "vit-b16": lambda: VisionTransformer(vit.SHAPE),
 }
 IMAGE = {name: 299 if name == "inception-v3" else 224 for name in NETS}
@@ -81,8 +80,8 @@ def test_multiply_adds_are_those_torchvision_documents(name: str) -> None:
 
 def test_inference_has_no_auxiliary_classifiers() -> None:
     with torch.device("meta"):
-        assert parameters(GoogLeNet(auxiliary=False)) == 6_624_904
-        assert parameters(InceptionV3(auxiliary=())) == 23_834_568
+        assert parameters(NETS["googlenet"](auxiliary=False)) == 6_624_904
+        assert parameters(NETS["inception-v3"](auxiliary=False)) == 23_834_568
     assert costs.googlenet_count(auxiliary=False).parameters == 6_624_904
     assert costs.googlenet_count(auxiliary=True).parameters == 13_004_888
     assert costs.inception_count(auxiliary=False).parameters == 23_834_568
@@ -90,8 +89,9 @@ def test_inference_has_no_auxiliary_classifiers() -> None:
 
 
 def test_the_layers_of_a_resnet_hold_its_parameters() -> None:
-    assert costs.resnet_count(convnet.RESNET_152).parameters == 60_192_808
-    assert len(list(costs.convolutions(convnet.RESNET_152))) == 155
+    depths = convnet.network("resnet152").depths
+    assert costs.resnet_count(depths).parameters == 60_192_808
+    assert len(list(costs.convolutions(depths))) == 155
 
 
 @EVERY
@@ -151,7 +151,7 @@ def test_activations_of_an_untrained_network_stay_far_from_the_end_of_fp16(name:
     model = NETS[name]().eval()
     as_if_trained(model)
     if name == "resnet152":
-        scale_residuals(model, convnet.RESIDUAL_152)
+        scale_residuals(model, convnet.network(name).residual)
     largest = [0.0]
     for module in model.modules():
         module.register_forward_hook(lambda _, __, y: largest.append(float(y.abs().max())))

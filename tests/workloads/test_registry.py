@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 
@@ -11,7 +12,7 @@ from gpuwise import workloads
 from gpuwise.errors import InputError
 from gpuwise.facts import llms
 from gpuwise.model.precision import Precision
-from gpuwise.model.question import MODES, RECIPES, WorkloadSpec
+from gpuwise.model.question import MODES, Recipe, WorkloadSpec
 from gpuwise.workloads.registry import Workload
 
 
@@ -72,7 +73,7 @@ def test_a_specification_is_sound(spec: WorkloadSpec) -> None:
     assert spec.version >= 1
     assert spec.modes
     assert set(spec.modes) <= set(MODES)
-    assert set(spec.recipes) <= set(RECIPES)
+    assert set(spec.recipes) <= set(get_args(Recipe))
     assert 1 <= spec.cpu_batch <= spec.default_batch
     assert bool({"limit", "compute"} & set(spec.modes)) == (spec.parameters is None)
 

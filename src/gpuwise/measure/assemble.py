@@ -118,7 +118,6 @@ class MeasurementBuilder:
         self.now_s = now_s
 
     def add(self, event: events.Event) -> None:
-        """Take in one event."""
         kind = type(event)
         largest = kind is BatchTrial and self.done is not None
         self.ends("largest batch" if largest else ENDS.get(kind, "timing"), time.monotonic())
@@ -132,6 +131,31 @@ class MeasurementBuilder:
             self.warmup_s = self.warmup_s or event.step_s
         elif (name := kind.__name__.lower()) in NEWEST:
             setattr(self, name, event)
+
+    def status(self, interrupted: bool) -> Status:
+        """How it ended, which a failure decides before an interruption."""
+        if self.failed is not None:
+            return "oom" if self.failed.kind == "oom" else "failed"
+        if interrupted:
+            return "interrupted"
+        return "ok" if self.done is not None else "failed"
+
+    def speed(self, method: str) -> tuple[Interval | None, float | None]:
+        """Items a second over all windows, and without the steps that stalled, where some did."""
+        if not self.windows or self.built is None:
+            return None, None
+        steps, runs = [window.step_s for window in self.windows], [window.run for window in self.windows]
+        speed, stalled = throughput(steps, self.built.items, runs=runs, method=method), stalls(steps)
+        return speed, speed.value / (1 - stalled.share) if stalled is not None else None
+
+    def pipeline(self) -> InputPipeline | None:
+        """How fast the input was made ready beside the step and alone, where it was read."""
+        if self.fed is None or self.built is None:
+            return None
+        times = (self.fed.pipeline_s, self.fed.alone_s)
+        made, alone = (throughput(each, self.built.items) for each in times)
+        needed = math.ceil(self.fed.workers * alone.value / made.value)
+        return InputPipeline(workers=self.fed.workers, pipeline=made, alone=alone, workers_needed=needed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,38 +196,37 @@ def assemble(
 
     `samples` are of the first GPU, `others` of those beside it that took part, `links` between them all.
     """
-    status = _status(builder, interrupted)
-    speed, steady = _speed(config, builder)
-    first = builder.first
+    status = builder.status(interrupted)
+    speed, steady = builder.speed("bursts" if config.mode == "limit" else "long-run")
+    first, built, done = builder.first, builder.built, builder.done
     measured = Measurement(
         config=config,
         workload_version=workload.version,
         status=status,
         item=workload.item,
         started_at=started_at,
-        batch=builder.built.batch if builder.built else config.batch,
-        items_per_step=builder.built.items if builder.built else None,
+        batch=built.batch if built else config.batch,
+        items_per_step=built.items if built else None,
         throughput=speed,
         steady_per_s=steady,
         windows=tuple(builder.windows),
         warmup_s=builder.warmup_s,
         cold_start_s=first.seconds if first else None,
         compilation=first.compilation if first else None,
-        memory_peak_bytes=builder.done.memory_peak_bytes if builder.done else None,
-        loss=builder.done.loss if builder.done else (),
+        memory_peak_bytes=done.memory_peak_bytes if done else None,
+        loss=done.loss if done else (),
         gradient_norm=builder.checked.gradient_norm,
         reference_norm=builder.checked.reference_norm,
         telemetry=sensor.summarise(samples, builder.windows) if builder.windows else None,
         batch_trials=tuple(builder.tried),
         profile=builder.profile,
-        input=_pipeline(builder),
+        input=builder.pipeline(),
         phases_s=tuple(builder.phases_s.items()),
         error=builder.failed.message if builder.failed else None if status == "ok" else error,
     )
-    if builder.built is not None and config.size == "full":
+    if built is not None and config.size == "full":
         # A toy model costs something else than the workload, and is never compared with a limit.
-        flop, moved = builder.built.flop_per_item, builder.built.bytes_per_item
-        measured = replace(measured, flop_per_item=flop, bytes_per_item=moved)
+        measured = replace(measured, flop_per_item=built.flop_per_item, bytes_per_item=built.bytes_per_item)
         measured = _against_limits(measured, gpu, limits)
     most_hz = environment.sm_clock_max_hz if environment is not None else None
     bound = bottleneck(measured, sm_clock_max_hz=most_hz, switches=workload.switches)
@@ -213,7 +236,7 @@ def assemble(
         samples=samples,
         mismatch=builder.checked.mismatch,
         fallback=builder.checked.fallback,
-        odd=builder.done.odd if builder.done else None,
+        odd=done.odd if done else None,
         environment=environment,
         gpu=gpu,
     )
@@ -224,35 +247,6 @@ def assemble(
     died = error if status == "ok" and builder.profile is None else None
     unseen = unprofiled(builder.unprofiled.reason if builder.unprofiled else died)
     return replace(measured, cautions=(*cautions, *issues, *unseen))
-
-
-def _status(builder: MeasurementBuilder, interrupted: bool) -> Status:
-    if builder.failed is not None:
-        return "oom" if builder.failed.kind == "oom" else "failed"
-    if interrupted:
-        return "interrupted"
-    return "ok" if builder.done is not None else "failed"
-
-
-def _speed(config: RunConfig, builder: MeasurementBuilder) -> tuple[Interval | None, float | None]:
-    """Items a second over all windows, and without the steps that stalled, where some did."""
-    if not builder.windows or builder.built is None:
-        return None, None
-    steps = [window.step_s for window in builder.windows]
-    runs, method = [w.run for w in builder.windows], "bursts" if config.mode == "limit" else "long-run"
-    speed = throughput(steps, builder.built.items, runs=runs, method=method)
-    stalled = stalls(steps)
-    return speed, speed.value / (1 - stalled.share) if stalled is not None else None
-
-
-def _pipeline(builder: MeasurementBuilder) -> InputPipeline | None:
-    """How fast the input was made ready beside the step and alone, where it was read."""
-    fed = builder.fed
-    if fed is None or builder.built is None:
-        return None
-    made, alone = (throughput(times, builder.built.items) for times in (fed.pipeline_s, fed.alone_s))
-    needed = math.ceil(fed.workers * alone.value / made.value)
-    return InputPipeline(workers=fed.workers, pipeline=made, alone=alone, workers_needed=needed)
 
 
 def _of_group(
@@ -366,22 +360,17 @@ def next_step(bound: Bound, config: RunConfig, batch: int | None, switches: Coll
     tried = f"CUDA graphs (tuning {config.workload} at batch {batch} tries them)"
     graph = (tried,) if tunable and config.switches.graph == "off" else ()
     narrower = () if config.precision == "fp8" else ("a lower precision",)
-    match bound:
-        case "input":
-            return "more workers, cheaper decoding, or decode on the GPU"
-        case "launch":
-            return f"fewer and longer kernels: {_or(*compiling, *graph, 'a larger --batch')}"
-        case "link":
-            return "a larger batch per GPU, overlap of communication, or a faster link"
-        case "heat":
-            return "improve the cooling; the card is slower than it could be"
-        case "power":
-            return "a higher power limit, where the card has one"
-        case "compute":
-            return _or(*narrower, "a GPU with more FLOP/s")
-        case "memory":
-            fusion = tuple(f"fusion ({each})" for each in compiling)
-            return _or(*fusion, *narrower, "a GPU with more memory bandwidth")
+    fusion = tuple(f"fusion ({each})" for each in compiling)
+    remedies: dict[Bound, str] = {
+        "input": "more workers, cheaper decoding, or decode on the GPU",
+        "launch": f"fewer and longer kernels: {_or(*compiling, *graph, 'a larger --batch')}",
+        "link": "a larger batch per GPU, overlap of communication, or a faster link",
+        "heat": "improve the cooling; the card is slower than it could be",
+        "power": "a higher power limit, where the card has one",
+        "compute": _or(*narrower, "a GPU with more FLOP/s"),
+        "memory": _or(*fusion, *narrower, "a GPU with more memory bandwidth"),
+    }
+    return remedies[bound]
 
 
 def _or(*choices: str) -> str:

@@ -31,7 +31,6 @@ MODES: tuple[Mode, ...] = ("train", "infer", "compute", "limit")
 
 Recipe = Literal["script", "stock", "tuned"]
 """script: the benchmark article's public script. stock: the best of plain PyTorch. tuned: own kernels."""
-RECIPES: tuple[Recipe, ...] = ("script", "stock", "tuned")
 
 Layout = Literal["channels-last", "channels-first"]
 Pooling = Literal["torch", "triton"]

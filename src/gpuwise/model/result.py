@@ -654,9 +654,9 @@ def _software(m: Measurement, place: Environment) -> str:
     return f"{m.config.framework} {version}" if version else ""
 
 
-def refused(detail: str, *, fix: str = "") -> tuple[Issue, ...]:
+def refused(detail: str) -> tuple[Issue, ...]:
     """The issue of a record without a throughput."""
-    return (Issue.invalid("refused", detail, fix),)
+    return (Issue.invalid("refused", detail),)
 
 
 Change = Literal["faster", "slower", "same", "unclear", "not-comparable"]

@@ -61,18 +61,16 @@ class Point:
 
     measurement: Measurement
     factor: Interval
-    speedup: float  # Over one GPU
     losses: Losses | None
-
-    @classmethod
-    def of(cls, one: Measurement, several: Measurement) -> Point:
-        share = factor(one, several)
-        speedup = share.value * several.config.gpus
-        return cls(measurement=several, factor=share, speedup=speedup, losses=losses(one, several))
 
     @property
     def gpus(self) -> int:
         return self.measurement.config.gpus
+
+    @property
+    def speedup(self) -> float:
+        """Over one GPU."""
+        return self.factor.value * self.gpus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +153,8 @@ def series(measurements: Sequence[Measurement]) -> tuple[Series, ...]:
         several = [m for m in speeds if m.config.gpus > 1 and same(one, m)]
         for how in dict.fromkeys(map(_how, several)):
             chosen = sorted((m for m in several if _how(m) == how), key=lambda m: m.config.gpus)
-            series.append(Series(one=one, points=tuple(Point.of(one, m) for m in chosen)))
+            points = (Point(measurement=m, factor=factor(one, m), losses=losses(one, m)) for m in chosen)
+            series.append(Series(one=one, points=tuple(points)))
     return tuple(series)
 
 
@@ -223,13 +222,13 @@ class Curve:
 
     def share(self, record: Record) -> Interval:
         """Its throughput over n times that of one GPU; 1 is perfect."""
-        ratio = ratio_between(self.one, record, ignoring=_ALONE if record.origin == "measured" else _STATED)
-        return ratio.times(1 / record.gpus)
+        return ratio_between(self.one, record, ignoring=_apart(record)).times(1 / record.gpus)
 
 
-_ALONE: tuple[Condition, ...] = ("gpus",)
-# Publishers and predictions give each number of GPUs at its own best batch.
-_STATED: tuple[Condition, ...] = ("gpus", "batch")
+def _apart(record: Record) -> tuple[Literal["gpus", "batch"], ...]:
+    """What differs within a curve: publishers and predictions give each number of GPUs at its own best
+    batch."""
+    return ("gpus",) if record.origin == "measured" else ("gpus", "batch")
 
 
 def curves(records: Iterable[Record], *, most: int | None = None) -> tuple[Curve, ...]:
@@ -245,9 +244,8 @@ def curves(records: Iterable[Record], *, most: int | None = None) -> tuple[Curve
             continue
         if most is not None and question.gpus > most:
             continue
-        ignored: tuple[Part, ...] = ("gpus",) if record.origin == "measured" else ("gpus", "batch")
         switches = question.switches.exchanging_as(USUAL)
-        same = (record.origin, record.gpu_id, record.session, question.key(*ignored), switches)
+        same = (record.origin, record.gpu_id, record.session, question.key(*_apart(record)), switches)
         best = groups.setdefault(same, {})
         rival = best.get(question.gpus)
         if rival is None or record.value > rival.value:

@@ -22,7 +22,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-LEARNING_RATE, DECAY = 1e-6, 0.01
+LEARNING_RATE, DECAY, DROPOUT = 1e-6, 0.01, 0.1
+LAYER_NORM_EPS, INITIAL_STD = 1e-12, 0.02
 
 TOKENS, TOY_TOKENS, TOY_MASKED = 384, 32, 5
 

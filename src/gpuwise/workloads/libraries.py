@@ -163,6 +163,21 @@ class Source:
     make: Callable[[Any], Any]
     kind: Literal["image", "audio", "text"]  # What the network reads
 
+    @classmethod
+    def of(cls, transformers: Any, config: Any) -> Source:
+        """With the head that the configuration names, else the first that fits it."""
+        # A cache of keys and values is of no use to one pass over whole sequences.
+        config.use_cache = False
+        stated = config.architectures = getattr(config, "architectures", None) or []
+        for name in stated:
+            if hasattr(transformers, name):
+                return cls(config=config, make=getattr(transformers, name), kind=_kind(name))
+        for name in HEADS:
+            auto = getattr(transformers, name, None)
+            if auto is not None and type(config) in auto._model_mapping:
+                return cls(config=config, make=auto.from_config, kind=_kind(name))
+        raise InputError(f"no head is known for {type(config).__name__}", hint='name one as "architectures"')
+
     def network(self) -> Logits:
         """The network with random weights, on the device of the context."""
         made = self.make(self.config)
@@ -190,6 +205,25 @@ class Source:
             first = torch.randn(batch, config.max_length, config.num_mel_bins)
         return [first, *(ids for _ in names[1:])]
 
+    def job(self, length: int, config: RunConfig, batch: int) -> Job:
+        """One pass over sequences of that length, or a step of AdamW on them."""
+        set_precision(config)
+        with torch.device(config.device):
+            model = self.network().to(config.device)
+            inputs = self.inputs(model.inputs, batch, length)
+            with torch.no_grad():
+                shape = model(*inputs).shape  # (B, T, V) or (B, classes)
+            labels = torch.randint(shape[-1], shape[:-1])
+        if config.mode == "infer":
+            return inference_job(model, tuple(inputs), config, batch)
+        fused = config.recipe != "script" and config.device == "cuda"
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, fused=fused)
+
+        def loss_of(logits: Tensor) -> Tensor:
+            return functional.cross_entropy(logits.flatten(0, -2), labels.flatten())
+
+        return training_job(model, tuple(inputs), loss_of, optimizer, config, batch)
+
 
 def from_config(name: str) -> Workload:
     """The workload of `hf:name`. Raises InputError where there is no such configuration or head."""
@@ -209,7 +243,7 @@ def from_config(name: str) -> Workload:
         if not (name.endswith("Config") and isinstance(kind, type)):
             raise InputError(f"transformers has no configuration class {name!r}", hint=EXAMPLE)
         settings = kind()
-    source = _source(transformers, settings)
+    source = Source.of(transformers, settings)
     limits = ("max_position_embeddings", "max_target_positions")
     length = min(TOKENS, *(getattr(settings, limit, None) or TOKENS for limit in limits))
     what, task, item = {
@@ -231,21 +265,7 @@ def from_config(name: str) -> Workload:
         cpu_batch=1,
     )
     reference = f"hf:{Path(name).resolve()}" if file else None
-    return Workload(spec=spec, build=partial(_build, source, length), reference=reference)
-
-
-def _source(transformers: Any, config: Any) -> Source:
-    # A cache of keys and values is of no use to one pass over whole sequences.
-    config.use_cache = False
-    stated = config.architectures = getattr(config, "architectures", None) or []
-    for name in stated:
-        if hasattr(transformers, name):
-            return Source(config=config, make=getattr(transformers, name), kind=_kind(name))
-    for name in HEADS:
-        auto = getattr(transformers, name, None)
-        if auto is not None and type(config) in auto._model_mapping:
-            return Source(config=config, make=auto.from_config, kind=_kind(name))
-    raise InputError(f"no head is known for {type(config).__name__}", hint='name one as "architectures"')
+    return Workload(spec=spec, build=partial(source.job, length), reference=reference)
 
 
 def _kind(head: str) -> Literal["image", "audio", "text"]:
@@ -253,22 +273,3 @@ def _kind(head: str) -> Literal["image", "audio", "text"]:
     if "ForImage" in head:
         return "image"
     return "audio" if any(word in head for word in ("ForCTC", "ForAudio", "ForSpeech")) else "text"
-
-
-def _build(source: Source, length: int, config: RunConfig, batch: int) -> Job:
-    set_precision(config)
-    with torch.device(config.device):
-        model = source.network().to(config.device)
-        inputs = source.inputs(model.inputs, batch, length)
-        with torch.no_grad():
-            shape = model(*inputs).shape  # (B, T, V) or (B, classes)
-        labels = torch.randint(shape[-1], shape[:-1])
-    if config.mode == "infer":
-        return inference_job(model, tuple(inputs), config, batch)
-    fused = config.recipe != "script" and config.device == "cuda"
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, fused=fused)
-
-    def loss_of(logits: Tensor) -> Tensor:
-        return functional.cross_entropy(logits.flatten(0, -2), labels.flatten())
-
-    return training_job(model, tuple(inputs), loss_of, optimizer, config, batch)

@@ -256,7 +256,6 @@ class Decoding:
         return (prefill_cost if self.step == "prefill" else decode_cost)(m, self.tokens, precision, batch)
 
     def __call__(self, config: RunConfig, batch: int) -> Job:
-        """Build its job."""
         from gpuwise.workloads.models import llm_jobs
 
         work = self

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from functools import partial
 from inspect import signature
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 import torch.distributed as dist
@@ -59,15 +59,9 @@ def fits(model: nn.Module, config: RunConfig) -> bool:
     return state < STATE_ROOM * torch.cuda.get_device_properties(torch.cuda.current_device()).total_memory
 
 
-class Outline(Protocol):
-    """A model that can be made on the meta device, which has no memory, and get its weights later."""
-
-    def initialise(self) -> None:
-        """Fill the memory that all weights and buffers now have."""
-
-
 def given_memory(model: nn.Module, config: RunConfig) -> None:
-    """Give an outline its weights, unless they do not fit: then `shard` does it for this rank's part."""
+    """Give a model that was made on the meta device, which has no memory, its weights, unless they do not
+    fit: then `shard` does it for this rank's part."""
     if config.gpus == 1 or fits(model, config):
         materialise(model, model, config.device)
 
@@ -75,7 +69,7 @@ def given_memory(model: nn.Module, config: RunConfig) -> None:
 def materialise(held: nn.Module, model: nn.Module, device: str) -> None:
     """Memory for all that is held, and the weights of the model in it."""
     held.to_empty(device=device)
-    cast("Outline", model).initialise()
+    model.initialise()  # type: ignore[operator]
 
 
 def shard(

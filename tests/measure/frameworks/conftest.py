@@ -16,11 +16,10 @@ from gpuwise.measure.frameworks import networks
 from gpuwise.workloads import bert as shapes
 from gpuwise.workloads import convnet
 from gpuwise.workloads.bert import TOY
-from gpuwise.workloads.convnet import shrunk
 from gpuwise.workloads.models import bert
 from gpuwise.workloads.models import bert as workload
 from gpuwise.workloads.models.bert import BertForQuestionAnswering, answer_loss
-from gpuwise.workloads.models.convnet import GoogLeNet, InceptionV3, ResNet, weighted_loss
+from gpuwise.workloads.models.convnet import ResNet, classifier, weighted_loss
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -64,11 +63,7 @@ def toy_model(name: str) -> torch.nn.Module:
         return ResNet(DEPTHS, 8)
     if name == "bert-large":
         return BertForQuestionAnswering(TOY)
-    table = convnet.GOOGLENET_LAYERS if name == "googlenet" else convnet.INCEPTION_LAYERS
-    layers = {key: shrunk(layer, 8) for key, layer in table.items()}
-    if name == "googlenet":
-        return GoogLeNet(layers, hidden=32)
-    return InceptionV3(layers, convnet.TOY_AUXILIARY_LAYERS)
+    return classifier(convnet.network(name, toy=True))
 
 
 @pytest.fixture
@@ -149,13 +144,7 @@ def loss_of_toy(
     if name == "bert-large":
         return answer_loss(model(*(x.long() for x in given)), tuple(right.T))
     output = model(given[0].permute(0, 3, 1, 2))
-    weights = {
-        "googlenet": convnet.GOOGLENET_AUXILIARY_WEIGHT,
-        "inception-v3": convnet.INCEPTION_AUXILIARY_WEIGHT,
-    }
-    if name in weights:
-        return weighted_loss(output, right, weights[name])
-    return torch.nn.functional.cross_entropy(output, right)
+    return weighted_loss(output, right, convnet.network(name).weight)
 
 
 @pytest.fixture

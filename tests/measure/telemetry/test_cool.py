@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from gpuwise.measure.telemetry import sensor as sensors
 from gpuwise.measure.telemetry.sensor import DeviceInfo, Sample, wait_until_cool
 from tools.scripted_sensor import ScriptedClock, ScriptedSensor
 
@@ -11,32 +14,32 @@ def sensor(*heats: float | None) -> ScriptedSensor:
     return ScriptedSensor(DeviceInfo(index=0, name="Scripted"), samples)
 
 
-def test_cool_at_once() -> None:
-    time = ScriptedClock(1000.0)
-    assert wait_until_cool(sensor(31.0), sleep=time.sleep, clock=time.monotonic) is None
+@pytest.fixture
+def time(monkeypatch: pytest.MonkeyPatch) -> ScriptedClock:
+    clock = ScriptedClock(1000.0)
+    monkeypatch.setattr(sensors, "time", clock)
+    return clock
+
+
+def test_cool_at_once(time: ScriptedClock) -> None:
+    assert wait_until_cool(sensor(31.0)) is None
     assert time.monotonic() == 1000.0
 
 
-def test_waits_until_cool() -> None:
-    time = ScriptedClock(1000.0)
+def test_waits_until_cool(time: ScriptedClock, monkeypatch: pytest.MonkeyPatch) -> None:
     hot = sensor(70.0, 60.0, 50.0, 49.0)
-    assert wait_until_cool(hot, poll_s=1.0, sleep=time.sleep, clock=time.monotonic) is None
+    monkeypatch.setattr(sensors, "COOL_POLL_S", 1.0)
+    assert wait_until_cool(hot) is None
     assert time.monotonic() == 1003.0
 
 
-def test_gives_up() -> None:
-    time = ScriptedClock(1000.0)
-    gate = wait_until_cool(sensor(71.0), timeout_s=10, poll_s=4, sleep=time.sleep, clock=time.monotonic)
+def test_gives_up(time: ScriptedClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sensors, "COOL_POLL_S", 4.0)
+    gate = wait_until_cool(sensor(71.0))
     assert gate is not None
     assert gate.code == "hot-start"
     assert gate.detail == "started at 71 °C, not below 50 °C, after 10 s"
     assert time.monotonic() == 1010.0
-
-
-def test_no_waiting_at_all() -> None:
-    time = ScriptedClock(1000.0)
-    assert wait_until_cool(sensor(71.0), timeout_s=0, sleep=time.sleep, clock=time.monotonic) is not None
-    assert time.monotonic() == 1000.0
 
 
 def test_unknown_temperature_is_taken_as_cool() -> None:

@@ -208,7 +208,7 @@ def resolve_device(device_name: str, memory_bytes: int | None) -> GpuSpec | None
     The name must be a known driver name (case aside), and the memory, where given, within 12 % of the
     entry's. A name that several variants share resolves only where the memory distinguishes them.
     """
-    key = _driver_key(device_name)
+    key = device_name.strip().casefold()
     # A GPU outside the catalog reports this name, too: without the memory it could be that one.
     if memory_bytes is None and key in load.shared_device_names():
         return None
@@ -225,7 +225,7 @@ def exact(name: str) -> GpuSpec | None:
     # No name is longer, and a foreign file may put a megabyte where a name belongs.
     if len(name) > LONGEST_NAME:
         return None
-    key = _driver_key(name)
+    key = name.strip().casefold()
     reported = _by_device_name().get(key, ())
     if len(reported) == 1 and key not in load.shared_device_names():
         return reported[0]
@@ -247,10 +247,6 @@ def _atoms(name: str) -> frozenset[str]:
     return frozenset(atom for word in words_of(name) for atom in re.findall(r"[a-z]+|\d+", word))
 
 
-def _driver_key(device_name: str) -> str:
-    return device_name.strip().casefold()
-
-
 @cache
 def _by_key() -> Mapping[str | frozenset[str], tuple[GpuSpec, ...]]:
     """Complete names to their GPUs, one or one of each vendor: as joined words, and without their order."""
@@ -268,7 +264,7 @@ def _by_device_name() -> Mapping[str, tuple[GpuSpec, ...]]:
     named: dict[str, list[GpuSpec]] = defaultdict(list)
     for spec in load.all_gpus():
         for name in spec.device_names:
-            named[_driver_key(name)].append(spec)
+            named[name.strip().casefold()].append(spec)
     return {name: tuple(specs) for name, specs in named.items()}
 
 

@@ -14,7 +14,6 @@ import struct
 import tomllib
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from importlib.resources import files
 from itertools import chain, combinations
 from math import log, prod
 from pathlib import Path
@@ -25,19 +24,12 @@ from gpuwise.errors import InputError, guess
 from gpuwise.model.llm import LanguageModel, from_config
 from gpuwise.model.precision import GGUF, Precision
 
-# Words that publishers add to the name of one and the same shape, in the midst of it too: what it was tuned
-# for, when, and how its weights are stored.
-_ADDED = re.compile(
-    r"instruct|chat|base|hf|it|pt|text|think(ing)?|reasoning|coder|math|beta|exp|preview|v\d+(\.\d+)*|\d{4}|\d+k"
-    r"|bf16|fp8|fp4|(mx|nv)fp4|nf4|int[48]|w\d+a\d+|[48]bit|q\d\w*|awq|gptq|gguf|exl[23]|mlx|bnb|ao|dynamic|quantized"
-)
-# How publishers call formats of weights, the plainer words last; llama.cpp's have their own names.
-_FORMATS = {
-    Precision.NF4: r"nf4|bnb[-_]4bit", Precision.NVFP4: r"(nv)?fp4", Precision.MXFP4: r"mxfp4",
-    Precision.FP8: r"fp8", Precision.INT8: r"int8|w8a(8|16)|8bit", Precision.BF16: r"bf16",
-    Precision.FP16: r"fp16|f16", Precision.INT4: r"awq|gptq|int4|w4a16|4bit",
-    **{each: each.value for each in GGUF},
-}  # fmt: skip
+_DATA = Path(__file__).with_name("data")
+# What publishers add to names, how they call formats, and what a size alone means.
+_NAMES: dict[str, Any] = tomllib.loads((_DATA / "names.toml").read_text(encoding="utf-8"))
+_ADDED = re.compile("|".join(_NAMES["added"]))
+_FORMATS = {Precision(kind): words for kind, words in _NAMES["formats"].items()}
+_FORMATS |= {each: each.value for each in GGUF}  # llama.cpp's have their own names
 _PARTS = re.compile(r"[a-z]{2,}(?=\d)|[\d.]+(?=[a-z]{2})|.+")  # "phi4", "2.5vl"
 _SIZE = re.compile(r"\d+(\.\d+)?[bm]")
 _SIZED = re.compile(r"(\d+x)?\d+(\.\d+)?[bm]|a\d+(\.\d+)?b")  # "8x7b", "30b-a3b"
@@ -49,26 +41,16 @@ _LARGEST, _LARGEST_HEADER = 2**24, 2**26
 _FEWEST, ALIKE = 5, 0.03
 # Billions of parameters of the model that most people run, where only its family is named.
 USUAL_SIZE = 8
-# By a size alone, where several families have it.
-USUAL = {
-    "1b": "llama-3.2-1b", "3b": "llama-3.2-3b", "7b": "qwen2.5-7b", "8b": "llama-3.1-8b",
-    "14b": "qwen2.5-14b", "30b": "gemma-4-31b", "32b": "qwen2.5-32b", "70b": "llama-3.1-70b",
-    "72b": "qwen2.5-72b", "405b": "llama-3.1-405b",
-}  # fmt: skip
 # How far the size in a name may be from the count; "e2b" has twice as many as it computes with.
 _ROUNDED = 1.4
 _MOST_ADDED = 6  # Words of a name that are left out
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 
 
-def _data(name: str) -> str:
-    return files("gpuwise.facts.llms").joinpath("data", name).read_text(encoding="utf-8")
-
-
 @cache
 def published() -> Mapping[str, dict[str, Any]]:
     """Every line of the table, by name: published count, source, configuration."""
-    models: dict[str, dict[str, Any]] = json.loads(_data("models.json"))
+    models: dict[str, dict[str, Any]] = json.loads((_DATA / "models.json").read_text(encoding="utf-8"))
     return models
 
 
@@ -127,7 +109,7 @@ def _meant(name: str) -> tuple[str, ...]:
     those near the usual size the newest, else the one next to it."""
     words = _words(name)
     if words and all(map(_SIZED.fullmatch, words)):
-        usual = [USUAL[words[0]]] if words[0] in USUAL and len(words) == 1 else []
+        usual = [_NAMES["usual"][words[0]]] if words[0] in _NAMES["usual"] and len(words) == 1 else []
         having = (full for alias, full in _aliases().items() if {*words} <= {*alias})
         return tuple(dict.fromkeys((*usual, *having)))
     # A version says another shape ("deepseek-v4"), what it was tuned for does not.
@@ -296,7 +278,7 @@ def _gguf(file: BinaryIO, name: str) -> tuple[dict[str, Any], int]:
         return stated
 
     kind = str(header.get("general.architecture", ""))
-    table = tomllib.loads(_data("gguf.toml"))
+    table = tomllib.loads((_DATA / "gguf.toml").read_text(encoding="utf-8"))
     named = ((ours, f"{kind}.{theirs}") for ours, theirs in table["words"].items())
     config = {ours: header[theirs] for ours, theirs in named if theirs in header}
     if "kv_lora_rank" in config:

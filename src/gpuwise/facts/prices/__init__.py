@@ -136,10 +136,9 @@ class PriceList:
     ignored: tuple[str, ...] = ()  # Columns that mean nothing here
 
 
-def offers(user: Sequence[Path] = (), *, today: date | None = None) -> tuple[Offer, ...]:
-    """Every offer known on `today`, by default the day it is; `user` are price files of one's own. Raises
-    InputError for a file that is not a table of prices."""
-    return collect(user, today=today or date.today()).offers
+def offers(today: date) -> tuple[Offer, ...]:
+    """Every offer known on `today` without price files of one's own."""
+    return collect(today=today).offers
 
 
 def collect(

@@ -121,7 +121,13 @@ def _offer(
         raise ValueError(f"an amount of {money.amount:g} is not a price")
     kind, per = _kind(row.get("kind", ""), row.get("per", ""), money.per)
     count = count_of(row.get("count") or "1")
-    amount, note = _usd(money, row.get("currency", ""), rates)
+    stated = units.read_currency(row["currency"]) if row.get("currency") else None
+    code = _agreed("two currencies", stated, money.currency) or "USD"
+    amount, note = money.amount, ""
+    if code != "USD":
+        if code not in rates:
+            raise ValueError(f"in {units.read_currency(code)}: no rate was given")
+        amount, note = amount * rates[code], f"{amount:g} {code} at {rates[code]:g} USD"
     amount *= count if per == "gpu-hour" else 1
     # A slice may cost little; its rate for a whole GPU still has to be plausible.
     if not 0 < amount / count <= (MOST_PER_GPU_HOUR if kind in RENTS else MOST_PER_GPU):
@@ -156,17 +162,6 @@ def _kind(kind: str, column: str, suffix: str | None) -> tuple[OfferKind, str]:
     if (per == "once") == (word in RENTS):
         raise ValueError(f"kind {word} with an amount per {per}")
     return cast(OfferKind, word), per
-
-
-def _usd(money: units.Money, column: str, rates: Mapping[str, float]) -> tuple[float, str]:
-    """The amount in USD, and a note on the rate where it was converted."""
-    stated = units.read_currency(column) if column else None
-    code = _agreed("two currencies", stated, money.currency) or "USD"
-    if code == "USD":
-        return money.amount, ""
-    if code not in rates:
-        raise ValueError(f"in {units.read_currency(code)}: no rate was given")
-    return money.amount * rates[code], f"{money.amount:g} {code} at {rates[code]:g} USD"
 
 
 def _agreed(contradiction: str, *stated: str | None) -> str | None:

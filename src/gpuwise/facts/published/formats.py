@@ -60,6 +60,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
@@ -434,69 +435,54 @@ _MEAN = re.compile(r"Total mean (images|sequences) per second in (training|evalu
 WARM_UP_STEPS = 10
 
 
-@dataclass(slots=True, kw_only=True)
-class _AimeRun:
-    line: int
-    n_gpus: int
-    gpus: list[str] = field(default_factory=list)
-    fields: dict[str, str] = field(default_factory=dict)
-    steps: list[tuple[int, str, str]] = field(default_factory=list)  # (line, item, speed) after the warm-up
-    means: list[tuple[int, str, Mode, str]] = field(default_factory=list)  # (line, item, mode, speed)
-
-    def figures(self) -> Read:
-        if len(set(self.gpus)) > 1:
-            yield skipped(self.line, "different GPUs ran together: " + ", ".join(sorted(set(self.gpus))))
-            return
-        # A mean of 0 is what the script prints for "not run".
-        means = [mean for mean in self.means if number(mean[3]) != 0]
-        speeds = [rate for _, _, text in self.steps if (rate := number(text)) is not None]
+def aime(text: str, origin: Origin) -> Read:
+    lines = list(enumerate(map(str.strip, text.splitlines()), start=1))
+    starts = [(at, int(start[1])) for at, line in lines if (start := _START.match(line))]
+    for (began, count), (end, _) in pairwise([*starts, (len(lines) + 1, 0)]):
+        gpus: list[str] = []
+        fields: dict[str, str] = {}
+        steps: list[tuple[int, str, str]] = []  # (line, item, speed) after the warm-up
+        means: list[tuple[int, str, Mode, str]] = []  # (line, item, mode, speed)
+        for at, line in lines[began : end - 1]:
+            if len(gpus) < count and (device := _DEVICE.match(line)):
+                gpus.append(device[1])
+            elif mean := _MEAN.search(line):
+                # A mean of 0 is what the script prints for "not run".
+                if number(mean[3]) != 0:
+                    means.append((at, mean[1], "train" if mean[2] == "training" else "infer", mean[3]))
+            elif step := _STEP.match(line):
+                if (whole(step[1]) or 0) > WARM_UP_STEPS:
+                    steps.append((at, step[2].casefold(), step[3]))
+            elif said := _FIELD.fullmatch(line):
+                fields.setdefault(said[1].strip(), said[2].strip())
+        if len(set(gpus)) > 1:
+            yield skipped(began, "different GPUs ran together: " + ", ".join(sorted(set(gpus))))
+            continue
+        speeds = [rate for _, _, rate_text in steps if (rate := number(rate_text)) is not None]
         if not means and speeds:
-            means = [(self.steps[0][0], self.steps[0][1], "train", str(fmean(speeds)))]
+            means = [(steps[0][0], steps[0][1], "train", str(fmean(speeds)))]
         if not means:
-            yield skipped(self.line, "the run has no speed after its warm-up")
-        said = self.fields.get
-        gpu, stated = self.gpus[0] if self.gpus else "", said("Precision", "")
-        compiled = {"True": True, "False": False}.get(said("Compile-Mode", ""))
-        versions = (f"torch {said('PyTorch-version', '')}", f"CUDA {said('Cuda-version', '')}")
-        for line, items, mode, mean_speed in means:
+            yield skipped(began, "the run has no speed after its warm-up")
+        stated = fields.get("Precision", "")
+        compiled = {"True": True, "False": False}.get(fields.get("Compile-Mode", ""))
+        versions = (f"torch {fields.get('PyTorch-version', '')}", f"CUDA {fields.get('Cuda-version', '')}")
+        for at, items, mode, speed in means:
             own_fp32 = items == "sequences" and names.precision_of(stated) == "fp32" and compiled is False
             yield Figure(
-                line=line,
-                throughput=mean_speed,
-                workload=said("Model", ""),
+                line=at,
+                throughput=speed,
+                workload=fields.get("Model", ""),
                 mode=mode,
                 item=items.removesuffix("s"),
                 stated=stated,
                 precision="fp32" if own_fp32 else None,
-                gpu=gpu,
-                n_gpus=self.n_gpus,
+                gpu=gpus[0] if gpus else "",
+                n_gpus=count,
                 compiled=compiled,
-                batch_per_gpu=said("Local train batch size") or said("Local batch size"),
+                batch_per_gpu=fields.get("Local train batch size") or fields.get("Local batch size"),
                 versions=" ".join(part for part in versions if not part.endswith(" ")),
-                date=said("Benchmark start", "")[:10].replace("/", "-"),
+                date=fields.get("Benchmark start", "")[:10].replace("/", "-"),
             )
-
-
-def aime(text: str, origin: Origin) -> Read:
-    run: _AimeRun | None = None
-    for at, line in enumerate(map(str.strip, text.splitlines()), start=1):
-        if (start := _START.match(line)) is not None:
-            if run is not None:
-                yield from run.figures()
-            run = _AimeRun(line=at, n_gpus=int(start[1]))
-        elif run is None:
-            continue
-        elif len(run.gpus) < run.n_gpus and (device := _DEVICE.match(line)):
-            run.gpus.append(device[1])
-        elif mean := _MEAN.search(line):
-            run.means.append((at, mean[1], "train" if mean[2] == "training" else "infer", mean[3]))
-        elif step := _STEP.match(line):
-            if (whole(step[1]) or 0) > WARM_UP_STEPS:
-                run.steps.append((at, step[2].casefold(), step[3]))
-        elif said := _FIELD.fullmatch(line):
-            run.fields.setdefault(said[1].strip(), said[2].strip())
-    if run is not None:
-        yield from run.figures()
 
 
 # --- Markdown ---

@@ -14,7 +14,6 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import jax
@@ -27,7 +26,7 @@ from gpuwise.measure import events
 from gpuwise.measure.frameworks import networks
 from gpuwise.measure.frameworks.adapter import Adapter, ReferenceJob
 from gpuwise.model.question import RunConfig
-from gpuwise.workloads.bert import DECAY, LEARNING_RATE
+from gpuwise.workloads.bert import DECAY, INITIAL_STD, LAYER_NORM_EPS, LEARNING_RATE
 from gpuwise.workloads.convnet import SGD_DECAY, SGD_MOMENTUM, SGD_RATE, TRAINED, Conv, Pool
 
 # Share of the new batch in the running statistics, torch's default.
@@ -108,9 +107,6 @@ class Jax:
     def join(self, parts: Sequence[Array]) -> Array:
         return jnp.concatenate(parts, -1)
 
-    def add(self, a: Array, b: Array) -> Array:
-        return a + b
-
     def linear(self, x: Array, name: str, outputs: int) -> Array:
         inputs = x.shape[-1]
         matrix = self.weight(f"{name}.weight", (inputs, outputs), 1 / math.sqrt(3 * inputs))
@@ -126,10 +122,10 @@ class Jax:
         return jnp.where(kept, x / (1 - rate), 0).astype(x.dtype)
 
     def embed(self, ids: Array, name: str, rows: int, width: int) -> Array:
-        return self.weight(f"{name}.weight", (rows, width), networks.EMBEDDING_STD)[ids]
+        return self.weight(f"{name}.weight", (rows, width), INITIAL_STD)[ids]
 
     def positions(self, x: Array, name: str, rows: int) -> Array:
-        table = self.weight(f"{name}.weight", (rows, x.shape[-1]), networks.EMBEDDING_STD)
+        table = self.weight(f"{name}.weight", (rows, x.shape[-1]), INITIAL_STD)
         return x + table[: x.shape[1]]
 
     def layer_norm(self, x: Array, name: str) -> Array:
@@ -139,9 +135,7 @@ class Jax:
         wide = x.astype(jnp.float32)
         mean = wide.mean(-1, keepdims=True)
         variance = jnp.square(wide - mean).mean(-1, keepdims=True)
-        return ((wide - mean) * lax.rsqrt(variance + networks.LAYER_NORM_EPS) * scale + shift).astype(
-            self.dtype
-        )
+        return ((wide - mean) * lax.rsqrt(variance + LAYER_NORM_EPS) * scale + shift).astype(self.dtype)
 
     def gelu(self, x: Array) -> Array:
         return jax.nn.gelu(x, approximate=False)
@@ -279,7 +273,17 @@ def first_state(network: networks.Network, config: RunConfig, batch: int) -> tup
     }
     # Inputs are arguments, not constants of the compiled step, which XLA would try to fold.
     batch_of = {f"input{i}": x for i, x in enumerate(inputs)} | {"answers": answers}
-    return loss, partial(_step, loss, update, config.precision == "fp16"), state, batch_of
+    scaled = config.precision == "fp16"
+
+    def step(state: State, batch_of: Values) -> tuple[State, Array]:
+        gradients, value, moved = gradients_of(loss, scaled, state, batch_of)
+        count = state["count"] + 1
+        weights, moments = update(state["weights"], gradients, state["moments"], count)
+        new = state | {"weights": weights, "moments": moments, "count": count}
+        new["statistics"] = state["statistics"] | moved
+        return (skip_overflow(state, new, gradients) if scaled else new), value
+
+    return loss, step, state, batch_of
 
 
 def _key(step: int | Array) -> Array:
@@ -299,17 +303,6 @@ def gradients_of(loss: Loss, scaled: bool, state: State, batch_of: Values) -> tu
     if scaled:
         gradients = jax.tree.map(lambda g: g / state["scale"], gradients)
     return gradients, value, moved
-
-
-def _step(
-    loss: Loss, update: Callable[..., tuple[Values, Any]], scaled: bool, state: State, batch_of: Values
-) -> tuple[State, Array]:
-    gradients, value, moved = gradients_of(loss, scaled, state, batch_of)
-    count = state["count"] + 1
-    weights, moments = update(state["weights"], gradients, state["moments"], count)
-    new = state | {"weights": weights, "moments": moments, "count": count}
-    new["statistics"] = state["statistics"] | moved
-    return (skip_overflow(state, new, gradients) if scaled else new), value
 
 
 def skip_overflow(old: State, new: State, gradients: Values) -> State:

@@ -9,33 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 
 from gpuwise.workloads import convnet
-from gpuwise.workloads.bert import LARGE, TOKENS, TOY, TOY_TOKENS, BertShape
-from gpuwise.workloads.convnet import (
-    CLASSES,
-    RESIDUAL_152,
-    RESNET_50,
-    RESNET_152,
-    Branches,
-    Chain,
-    Conv,
-    Layer,
-    Pool,
-)
+from gpuwise.workloads.bert import DROPOUT, LARGE, TOKENS, TOY, TOY_TOKENS, BertShape
+from gpuwise.workloads.convnet import CLASSES, Branches, Chain, Conv, Layer, Pool
 
-T = TypeVar("T")
+# A tensor of the framework, which also adds.
+T = Any
 
-# torch's default, and that of torchvision's GoogLeNet and Inception v3.
-RESNET_EPS, BRANCHING_EPS = 1e-5, 1e-3
-ATTENTION_DROPOUT = HIDDEN_DROPOUT = 0.1
-LAYER_NORM_EPS, EMBEDDING_STD = 1e-12, 0.02
+RESNET_EPS = 1e-5  # torch's default
 
 
-class Operations(Protocol[T]):
+class Operations(Protocol):
     """The operations of a network; `name` is the prefix of the operation's weights."""
 
     training: bool
@@ -47,7 +36,6 @@ class Operations(Protocol[T]):
     def mean_to(self, x: T, side: int) -> T: ...  # (B, H, W, C) -> (B, side, side, C)
     def flat(self, x: T) -> T: ...  # (B, H, W, C) -> (B, C * H * W), channels outermost
     def join(self, parts: Sequence[T]) -> T: ...  # along the channels
-    def add(self, a: T, b: T) -> T: ...
     def linear(self, x: T, name: str, outputs: int) -> T: ...
     def dropout(self, x: T, rate: float) -> T: ...
     def embed(self, ids: T, name: str, rows: int, width: int) -> T: ...  # (B, T) -> (B, T, width)
@@ -57,7 +45,7 @@ class Operations(Protocol[T]):
     def attention(self, qkv: T, heads: int, rate: float) -> T: ...  # (B, T, 3 C) -> (B, T, C)
 
 
-def resnet(ops: Operations[T], x: T, depths: Sequence[int], width: int) -> tuple[T, ...]:
+def resnet(ops: Operations, x: T, depths: Sequence[int], width: int) -> tuple[T, ...]:
     """Bottleneck ResNet v1.5. (B, H, W, 3) -> logits (B, classes)."""
     x = ops.relu(ops.norm(ops.conv(x, "conv1", Conv(width, (7, 7), 2, (3, 3))), "bn1", RESNET_EPS))
     x = ops.pool(x, Pool("max", 3, 2, 1))
@@ -68,7 +56,7 @@ def resnet(ops: Operations[T], x: T, depths: Sequence[int], width: int) -> tuple
     return (ops.linear(ops.flat(ops.mean_to(x, 1)), "fc", CLASSES),)
 
 
-def _bottleneck(ops: Operations[T], x: T, name: str, width: int, stride: int, widens: bool) -> T:
+def _bottleneck(ops: Operations, x: T, name: str, width: int, stride: int, widens: bool) -> T:
     def conv_norm(value: T, conv: str, norm: str, layer: Conv) -> T:
         return ops.norm(ops.conv(value, f"{name}.{conv}", layer), f"{name}.{norm}", RESNET_EPS)
 
@@ -77,14 +65,14 @@ def _bottleneck(ops: Operations[T], x: T, name: str, width: int, stride: int, wi
         shortcut = conv_norm(x, "downsample.0", "downsample.1", Conv(4 * width, (1, 1), stride))
     x = ops.relu(conv_norm(x, "conv1", "bn1", Conv(width)))
     x = ops.relu(conv_norm(x, "conv2", "bn2", Conv(width, (3, 3), stride, (1, 1))))
-    return ops.relu(ops.add(conv_norm(x, "conv3", "bn3", Conv(4 * width)), shortcut))
+    return ops.relu(conv_norm(x, "conv3", "bn3", Conv(4 * width)) + shortcut)
 
 
-Head = Callable[[Operations[T], T, str], T]
+Head = Callable[[Operations, T, str], T]
 
 
 def branching(
-    ops: Operations[T], x: T, layers: Mapping[str, Layer], heads: Mapping[str, Head[T]], dropout: float
+    ops: Operations, x: T, layers: Mapping[str, Layer], heads: Mapping[str, Head], dropout: float
 ) -> tuple[T, ...]:
     """GoogLeNet and Inception v3: (logits, those of each auxiliary head in training)."""
     heard = []
@@ -96,37 +84,35 @@ def branching(
     return (ops.linear(x, "fc", CLASSES), *heard)
 
 
-def _layer(ops: Operations[T], x: T, name: str, layer: Layer) -> T:
+def _layer(ops: Operations, x: T, name: str, layer: Layer) -> T:
     if isinstance(layer, Conv):
         x = ops.conv(x, f"{name}.conv", layer)
-        return ops.relu(ops.norm(x, f"{name}.bn", BRANCHING_EPS))
+        return ops.relu(ops.norm(x, f"{name}.bn", convnet.NORM_EPS))
     if isinstance(layer, Branches):
         return ops.join([_chain(ops, x, f"{name}.{i}", chain) for i, chain in enumerate(layer.chains)])
     return ops.pool(x, layer)
 
 
-def _chain(ops: Operations[T], x: T, name: str, chain: Chain) -> T:
+def _chain(ops: Operations, x: T, name: str, chain: Chain) -> T:
     for i, layer in enumerate(chain):
         x = _layer(ops, x, f"{name}.{i}", layer)
     return x
 
 
-def bert(ops: Operations[T], words: T, segments: T, shape: BertShape) -> tuple[T, ...]:
+def bert(ops: Operations, words: T, segments: T, shape: BertShape) -> tuple[T, ...]:
     """BERT with the question-answering head. Two (B, T) of ids -> start and end logits (B, T, 2)."""
-    x = ops.add(
-        ops.embed(words, "word", shape.vocabulary, shape.hidden),
-        ops.embed(segments, "segment", 2, shape.hidden),
-    )
+    x = ops.embed(words, "word", shape.vocabulary, shape.hidden)
+    x = x + ops.embed(segments, "segment", 2, shape.hidden)
     x = ops.positions(x, "position", shape.positions)
-    x = ops.dropout(ops.layer_norm(x, "norm"), HIDDEN_DROPOUT)
+    x = ops.dropout(ops.layer_norm(x, "norm"), DROPOUT)
     for i in range(shape.layers):
         name = f"layers.{i}"
         qkv = ops.linear(x, f"{name}.attention.qkv", 3 * shape.hidden)
-        y = ops.linear(ops.attention(qkv, shape.heads, ATTENTION_DROPOUT), f"{name}.project", shape.hidden)
-        x = ops.layer_norm(ops.add(x, ops.dropout(y, HIDDEN_DROPOUT)), f"{name}.norm1")
+        y = ops.linear(ops.attention(qkv, shape.heads, DROPOUT), f"{name}.project", shape.hidden)
+        x = ops.layer_norm(x + ops.dropout(y, DROPOUT), f"{name}.norm1")
         y = ops.gelu(ops.linear(x, f"{name}.expand", 4 * shape.hidden))
-        y = ops.dropout(ops.linear(y, f"{name}.contract", shape.hidden), HIDDEN_DROPOUT)
-        x = ops.layer_norm(ops.add(x, y), f"{name}.norm2")
+        y = ops.dropout(ops.linear(y, f"{name}.contract", shape.hidden), DROPOUT)
+        x = ops.layer_norm(x + y, f"{name}.norm2")
     return (ops.linear(x, "answer", 2),)
 
 
@@ -166,46 +152,26 @@ def random_input(
     return (words, segments), source.integers(network.tokens, size=(batch, 2))
 
 
-def _resnet(depths: Sequence[int], toy: bool, residual: float = 1.0) -> ImageNetwork:
-    """A ResNet of so many blocks a stage; the toy has one narrow block in each."""
-    sizes, width = ((1, 1, 1, 1), 8) if toy else (tuple(depths), 64)
-    return ImageNetwork(
-        forward=lambda ops, images: resnet(ops, images, sizes, width),
-        image=64 if toy else 224,
-        residual=residual,
-    )
+def classifier(name: str, toy: bool) -> ImageNetwork:
+    """An image classifier by its workload."""
+    network = convnet.network(name, toy=toy)
 
-
-def _googlenet(toy: bool) -> ImageNetwork:
-    layers = convnet.sized(convnet.GOOGLENET_LAYERS, toy)
-    hidden = 32 if toy else convnet.AUXILIARY_HIDDEN
-
-    def head(ops: Operations[T], x: T, name: str) -> T:
+    def head(ops: Operations, x: T, name: str) -> T:
+        if network.auxiliary:
+            x = ops.mean_to(_chain(ops, x, f"{name}.layers", network.auxiliary), 1)
+            return ops.linear(ops.flat(x), f"{name}.fc", CLASSES)
         x = ops.mean_to(x, convnet.AUXILIARY_SIDE)
         x = _layer(ops, x, f"{name}.conv", Conv(convnet.AUXILIARY_CHANNELS))
-        x = ops.relu(ops.linear(ops.flat(x), f"{name}.fc1", hidden))
-        return ops.linear(ops.dropout(x, 0.7), f"{name}.fc2", CLASSES)
+        x = ops.relu(ops.linear(ops.flat(x), f"{name}.fc1", network.hidden))
+        return ops.linear(ops.dropout(x, convnet.AUXILIARY_DROPOUT), f"{name}.fc2", CLASSES)
 
-    heads = dict.fromkeys(convnet.GOOGLENET_AUXILIARIES, head)
-    return ImageNetwork(
-        forward=lambda ops, images: branching(ops, images, layers, heads, 0.2),
-        image=64 if toy else convnet.IMAGE,
-        auxiliary_weight=convnet.GOOGLENET_AUXILIARY_WEIGHT,
-    )
-
-
-def _inception(toy: bool) -> ImageNetwork:
-    layers = convnet.sized(convnet.INCEPTION_LAYERS, toy)
-    chain = convnet.TOY_AUXILIARY_LAYERS if toy else convnet.INCEPTION_AUXILIARY_LAYERS
-
-    def head(ops: Operations[T], x: T, name: str) -> T:
-        x = ops.mean_to(_chain(ops, x, f"{name}.layers", chain), 1)
-        return ops.linear(ops.flat(x), f"{name}.fc", CLASSES)
+    def forward(ops: Operations, x: T) -> tuple[T, ...]:
+        if network.depths:
+            return resnet(ops, x, network.depths, network.width)
+        return branching(ops, x, network.layers, dict.fromkeys(network.heads, head), network.dropout)
 
     return ImageNetwork(
-        forward=lambda ops, images: branching(ops, images, layers, {convnet.INCEPTION_AUXILIARY: head}, 0.5),
-        image=107 if toy else convnet.INCEPTION_IMAGE,
-        auxiliary_weight=convnet.INCEPTION_AUXILIARY_WEIGHT,
+        forward=forward, image=network.image, auxiliary_weight=network.weight, residual=network.residual
     )
 
 
@@ -221,10 +187,7 @@ def _bert(toy: bool) -> TokenNetwork:
 
 # By workload id; the argument says whether it is the toy.
 NETWORKS: dict[str, Callable[[bool], Network]] = {
-    "resnet50": lambda toy: _resnet(RESNET_50, toy),
-    "resnet152": lambda toy: _resnet(RESNET_152, toy, RESIDUAL_152),
-    "inception-v3": _inception,
-    "googlenet": _googlenet,
+    **{name: partial(classifier, name) for name in convnet.NETWORKS},
     "bert-large": _bert,
 }
 

@@ -26,7 +26,7 @@ from gpuwise.measure import events
 from gpuwise.measure.frameworks import networks
 from gpuwise.measure.frameworks.adapter import Adapter, ReferenceJob
 from gpuwise.model.question import RunConfig
-from gpuwise.workloads.bert import DECAY, LEARNING_RATE
+from gpuwise.workloads.bert import DECAY, INITIAL_STD, LAYER_NORM_EPS, LEARNING_RATE
 from gpuwise.workloads.convnet import SGD_DECAY, SGD_MOMENTUM, SGD_RATE, TRAINED, Conv, Pool
 
 
@@ -38,7 +38,7 @@ class Rows(layers.Layer):
         self.rows = rows
 
     def build(self, shape: Sequence[int]) -> None:
-        start = keras.initializers.RandomNormal(stddev=networks.EMBEDDING_STD)
+        start = keras.initializers.RandomNormal(stddev=INITIAL_STD)
         self.table = self.add_weight(shape=(self.rows, shape[-1]), initializer=start, name="embeddings")
 
     def call(self, x: Any) -> Any:
@@ -86,9 +86,6 @@ class Keras:
     def join(self, parts: Sequence[Any]) -> Any:
         return ops.concatenate(parts, -1)
 
-    def add(self, a: Any, b: Any) -> Any:
-        return a + b
-
     def linear(self, x: Any, name: str, outputs: int) -> Any:
         start = keras.initializers.RandomNormal(stddev=1 / math.sqrt(3 * x.shape[-1]))
         return layers.Dense(outputs, name=name, kernel_initializer=start)(x)
@@ -97,14 +94,14 @@ class Keras:
         return layers.Dropout(rate)(x)
 
     def embed(self, ids: Any, name: str, rows: int, width: int) -> Any:
-        start = keras.initializers.RandomNormal(stddev=networks.EMBEDDING_STD)
+        start = keras.initializers.RandomNormal(stddev=INITIAL_STD)
         return layers.Embedding(rows, width, embeddings_initializer=start, name=name)(ids)
 
     def positions(self, x: Any, name: str, rows: int) -> Any:
         return Rows(rows, name)(x)
 
     def layer_norm(self, x: Any, name: str) -> Any:
-        return layers.LayerNormalization(epsilon=networks.LAYER_NORM_EPS, name=name)(x)
+        return layers.LayerNormalization(epsilon=LAYER_NORM_EPS, name=name)(x)
 
     def gelu(self, x: Any) -> Any:
         return ops.gelu(x, approximate=False)

@@ -85,10 +85,6 @@ def load_average() -> float | None:
         return None
 
 
-def os_name() -> str:
-    return f"{platform.system()} {platform.release()}"
-
-
 def disk_free_bytes(path: Path) -> int:
     """Free bytes where `path` is or would be (`df`)."""
     absolute = path.absolute()
@@ -164,7 +160,7 @@ def environment(
         gpu_id=spec.id if spec else None,
         gpuwise=__version__,
         python=platform.python_version(),
-        os=os_name(),
+        os=f"{platform.system()} {platform.release()}",
         cpu=cpu_name(),
         cpu_count=cpu_count(),
         other_processes=other_processes,
@@ -199,27 +195,6 @@ def is_loopback(host: str) -> bool:
 ZONES = Path("/sys/class/powercap")
 
 
-@dataclass(slots=True)
-class _Zone:
-    """One processor package: the counter as last read, and what it wrapped over before."""
-
-    path: Path
-    wraps_at: int
-    last: int
-    carried: int = 0
-
-    def joules(self) -> float:
-        """Joules since the kernel began to count, across wraps. Raises OSError where it counts no more: a
-        counter that seems to stand still would be energy saved."""
-        now = _read(self.path / "energy_uj")
-        if now is None:
-            raise OSError(f"{self.path.name} can no longer be read")
-        if now < self.last:
-            self.carried += self.wraps_at
-        self.last = now
-        return (self.carried + now) / 1e6
-
-
 def host_sensor(zones: Path | None = None) -> Sensor | None:
     """A sensor of all packages together, or None where none can be read."""
     packages = []
@@ -227,7 +202,7 @@ def host_sensor(zones: Path | None = None) -> Sensor | None:
         energy, most = _read(path / "energy_uj"), _read(path / "max_energy_range_uj")
         # A second colon is a part of a package, counted in it.
         if path.name.count(":") == 1 and energy is not None and most is not None:
-            packages.append(_Zone(path, wraps_at=most, last=energy))
+            packages.append((path, most, energy))
     return RaplSensor(packages) if packages else None
 
 
@@ -240,18 +215,30 @@ def _read(path: Path) -> int | None:
 
 class RaplSensor(Sensor):
     """The processors of this host: energy, and from it the mean power since the sample before, of
-    everything that runs on them."""
+    everything that runs on them. Of each package: its counter, what that wraps over, and its value."""
 
-    def __init__(self, zones: list[_Zone]) -> None:
-        self._zones = zones
+    def __init__(self, packages: Sequence[tuple[Path, int, int]]) -> None:
+        self._wraps = {path: most for path, most, _ in packages}
+        self._counted = {path: energy for path, _, energy in packages}
+        self._carried = 0
         self._last: tuple[float, float] | None = None
 
     def info(self) -> DeviceInfo:
         return DeviceInfo(index=0, name=cpu_name())
 
     def sample(self) -> Sample:
-        at_s, energy = time.monotonic(), sum(zone.joules() for zone in self._zones)
+        """Raises OSError where a counter is read no more: one that seems to stand still would be energy
+        saved."""
+        at_s = time.monotonic()
+        for path, most in self._wraps.items():
+            now = _read(path / "energy_uj")
+            if now is None:
+                raise OSError(f"{path.name} can no longer be read")
+            self._carried += most * (now < self._counted[path])
+            self._counted[path] = now
+        energy = (self._carried + sum(self._counted.values())) / 1e6
         before, self._last = self._last, (at_s, energy)
-        has_before = before is not None and at_s > before[0]
-        power = (energy - before[1]) / (at_s - before[0]) if has_before and before is not None else None
+        power = None
+        if before is not None and at_s > before[0]:
+            power = (energy - before[1]) / (at_s - before[0])
         return Sample(at_s=at_s, power_w=power, energy_j=energy)

@@ -100,53 +100,43 @@ def _machine(devices: Sequence[DeviceInfo], torch: TorchBuild | None) -> Iterato
         problem = "no GPU found: no NVIDIA driver answers. Measuring the CPU works"
         fix = "if there is a GPU, install the NVIDIA driver until nvidia-smi lists it"
         yield _check("GPU", problem, fix, fails=True)
+    yield _torch(devices, torch)
+
+
+def _torch(devices: Sequence[DeviceInfo], torch: TorchBuild | None) -> Check:
+    """Whether this torch can use the devices; else which one can, and where its command stands."""
     if torch is None:
-        yield _check("torch", "not installed", 'install the extra "gpuwise[torch]"', fails=True)
-    elif devices and (why := _unusable(devices, torch)) is not None:
-        yield _check("torch", f"{torch.version} {why}", _install(devices), fails=True)
-    else:
-        built = f", {f'CUDA {torch.cuda}' if torch.cuda else f'ROCm {torch.hip}'}" if devices else ""
-        yield _check("torch", torch.version + built)
-
-
-def _unusable(devices: Sequence[DeviceInfo], torch: TorchBuild) -> str | None:
-    """Why this torch cannot use the devices; None where nothing speaks against it."""
-    if devices[0].vendor == "AMD":
-        return None if torch.hip else "is not built for ROCm and cannot use the GPU"
-    if torch.cuda is None:
-        return f"is built {'for ROCm' if torch.hip else 'without CUDA'} and cannot use the GPU"
-    offered, needed = _major(devices[0].cuda_driver), _major(torch.cuda)
-    if offered is not None and needed is not None and needed > offered:
-        return f"needs CUDA {torch.cuda}, the driver offers {devices[0].cuda_driver}"
-    oldest = min(_capabilities(devices), default=TURING)
-    if needed is not None and needed >= 13 and oldest < TURING:
-        return f"has no kernels for compute capability {oldest}: CUDA 13 begins at {TURING}"
-    return None
-
-
-def _install(devices: Sequence[DeviceInfo]) -> str:
-    """Which torch these devices can run and where its command stands; it needs no administrator.
-
-    Any minor version of a driver runs a build of its major or an older one
-    (https://docs.nvidia.com/deploy/cuda-compatibility/).
-    """
-    if devices[0].vendor == "AMD":
-        return "install torch for ROCm as https://pytorch.org/get-started/locally/ says"
-    driver, capabilities = _major(devices[0].cuda_driver), _capabilities(devices)
-    if driver is not None and driver < OLDEST_CUDA:
-        return "update the NVIDIA driver: https://www.nvidia.com/drivers"
-    build = "cu130"
+        return _check("torch", "not installed", 'install the extra "gpuwise[torch]"', fails=True)
+    if not devices:
+        return _check("torch", torch.version)
+    amd, driver, needed = devices[0].vendor == "AMD", _major(devices[0].cuda_driver), _major(torch.cuda)
+    capabilities = [float(i.compute_capability) for i in devices if i.compute_capability] or [TURING]
+    oldest, why = min(capabilities), ""
+    # Any minor version of a driver runs a build of its major or an older one
+    # (https://docs.nvidia.com/deploy/cuda-compatibility/).
+    if amd:
+        why = "" if torch.hip else "is not built for ROCm and cannot use the GPU"
+    elif torch.cuda is None:
+        why = f"is built {'for ROCm' if torch.hip else 'without CUDA'} and cannot use the GPU"
+    elif driver is not None and needed is not None and needed > driver:
+        why = f"needs CUDA {torch.cuda}, the driver offers {devices[0].cuda_driver}"
+    elif needed is not None and needed >= 13 and oldest < TURING:
+        why = f"has no kernels for compute capability {oldest}: CUDA 13 begins at {TURING}"
+    if not why:
+        built = f"CUDA {torch.cuda}" if torch.cuda else f"ROCm {torch.hip}"
+        return _check("torch", f"{torch.version}, {built}")
+    build = "cu126" if oldest < TURING else "cu130"
     if driver == 11:
         build = "cu118"
-    elif min(capabilities, default=TURING) < TURING:
-        build = "cu126"
-    elif driver == 12:
-        build = "cu128" if max(capabilities, default=TURING) >= BLACKWELL else "cu126"
-    return f"install torch's {build} build: https://pytorch.org/get-started/locally/ has the command"
-
-
-def _capabilities(devices: Sequence[DeviceInfo]) -> list[float]:
-    return [float(info.compute_capability) for info in devices if info.compute_capability is not None]
+    elif driver == 12 and oldest >= TURING:
+        build = "cu128" if max(capabilities) >= BLACKWELL else "cu126"
+    # It needs no administrator.
+    fix = f"install torch's {build} build: https://pytorch.org/get-started/locally/ has the command"
+    if amd:
+        fix = "install torch for ROCm as https://pytorch.org/get-started/locally/ says"
+    elif driver is not None and driver < OLDEST_CUDA:
+        fix = "update the NVIDIA driver: https://www.nvidia.com/drivers"
+    return _check("torch", f"{torch.version} {why}", fix, fails=True)
 
 
 def _major(version: str | None) -> int | None:

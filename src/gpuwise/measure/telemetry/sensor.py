@@ -136,7 +136,7 @@ class Sensor(Protocol):
 COOL_C = 50.0
 # An H100 that rests at 47 C takes a minute and more for the last degrees, and runs of one row from 46 to 66 C
 # agreed within 0.5 %: a longer wait costs more than what is measured.
-COOL_WAIT_S = 10.0
+COOL_WAIT_S, COOL_POLL_S = 10.0, 0.2
 
 # Longest wait for the last sample at the end: a driver that hangs must not hang the run.
 STOP_S = 2.0
@@ -195,31 +195,24 @@ class Sampler:
         return self.error is None
 
 
-def wait_until_cool(
-    sensor: Sensor,
-    *,
-    timeout_s: float = COOL_WAIT_S,
-    poll_s: float = 0.2,
-    sleep: Callable[[float], None] = time.sleep,
-    clock: Callable[[], float] = time.monotonic,
-) -> Issue | None:
+def wait_until_cool(sensor: Sensor) -> Issue | None:
     """Wait until the device is below `COOL_C`; a hot-start caution where it is not in time. A hot card starts
     with lower clocks. A device that reports no temperature, or fails, is taken as cool."""
-    began_s = clock()
+    began_s = time.monotonic()
     while True:
         try:
-            temperature, waited_s = sensor.sample().temperature_c, clock() - began_s
+            temperature, waited_s = sensor.sample().temperature_c, time.monotonic() - began_s
         except Exception:  # noqa: BLE001  a driver may fail in any way; the run goes on
             return None
         if temperature is None or temperature < COOL_C:
             return None
-        if waited_s >= timeout_s:
+        if waited_s >= COOL_WAIT_S:
             return Issue.info(
                 "hot-start",
                 f"started at {temperature:.0f} °C, not below {COOL_C:.0f} °C, after {waited_s:.0f} s",
                 "improve the cooling, or let the device rest and run again",
             )
-        sleep(min(poll_s, timeout_s - waited_s))
+        time.sleep(min(COOL_POLL_S, COOL_WAIT_S - waited_s))
 
 
 AGREE = 0.05

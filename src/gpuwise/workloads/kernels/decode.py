@@ -188,10 +188,7 @@ def in_torch(
         assert w is not None
         # Levels of four-bit floats are those of all rows.
         level = zero[first : first + CHECKED_ROWS] if zero is not None and zero.dim() == 2 else zero
-        if kind is None or kind == Precision.FP8:
-            wide = w.float() if each is None else w.float() * each[:, None]
-        else:
-            wide = STORED[kind][1](w, each, level, torch.float32)
+        wide = w.float() if kind is None else STORED[kind][1](w, each, level, torch.float32)
         parts.append(functional.linear(a, wide))
     y = torch.cat(parts, dim=1)
     if gated:

@@ -25,6 +25,7 @@ from torch.nn import functional
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import RunConfig
 from gpuwise.workloads import bert as shapes
+from gpuwise.workloads.bert import DROPOUT, INITIAL_STD, LAYER_NORM_EPS
 from gpuwise.workloads.input import question_feed
 from gpuwise.workloads.job import (
     Job,
@@ -36,10 +37,6 @@ from gpuwise.workloads.job import (
 )
 from gpuwise.workloads.models import float8, self_attention
 from gpuwise.workloads.models.quantized import quantise
-
-LAYER_NORM_EPS = 1e-12
-DROPOUT = 0.1
-INITIAL_STD = 0.02
 
 
 class FusedAttention(nn.Module):

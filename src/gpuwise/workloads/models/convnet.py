@@ -8,10 +8,10 @@ for output. The others' state dicts load after renaming (tests/workloads/torchvi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -19,11 +19,9 @@ from torch.nn import functional
 
 from gpuwise.model.question import RunConfig
 from gpuwise.workloads import convnet
-from gpuwise.workloads.convnet import CLASSES, Chain, Conv, Layer, Pool
+from gpuwise.workloads.convnet import CLASSES, Chain, Conv, Layer, Network, Pool
 from gpuwise.workloads.input import image_feed
 from gpuwise.workloads.job import Job, inference_job, relative_difference, set_precision, training_job
-
-NORM_EPS = 1e-3
 
 
 class ConvNormRelu(nn.Module):
@@ -32,7 +30,7 @@ class ConvNormRelu(nn.Module):
         self.conv: nn.Module = nn.Conv2d(
             channels_in, layer.channels, layer.kernel, layer.stride, layer.padding, bias=False
         )
-        self.bn: nn.Module = nn.BatchNorm2d(layer.channels, eps=NORM_EPS)
+        self.bn: nn.Module = nn.BatchNorm2d(layer.channels, eps=convnet.NORM_EPS)
         # In place: the normalised values are read by nothing else.
         self.relu: nn.Module = nn.ReLU(inplace=True)
 
@@ -287,7 +285,7 @@ class GoogLeNetAuxiliary(nn.Module):
         self.conv = ConvNormRelu(channels, Conv(convnet.AUXILIARY_CHANNELS))
         self.fc1 = nn.Linear(convnet.AUXILIARY_CHANNELS * convnet.AUXILIARY_SIDE**2, hidden)
         self.fc2 = nn.Linear(hidden, CLASSES)
-        self.dropout = nn.Dropout(0.7)
+        self.dropout = nn.Dropout(convnet.AUXILIARY_DROPOUT)
 
     def forward(self, x: Tensor) -> Tensor:  # (B, C, 14, 14) -> (B, classes)
         x = self.conv(functional.adaptive_avg_pool2d(x, convnet.AUXILIARY_SIDE))
@@ -308,58 +306,43 @@ class InceptionV3Auxiliary(nn.Module):
         return self.fc(x)
 
 
-class GoogLeNet(BranchingNet):
-    def __init__(
-        self,
-        layers: Mapping[str, Layer] = convnet.GOOGLENET_LAYERS,
-        *,
-        auxiliary: bool = True,
-        hidden: int = convnet.AUXILIARY_HIDDEN,
-    ) -> None:
-        names = convnet.GOOGLENET_AUXILIARIES if auxiliary else ()
-        heads = {name: GoogLeNetAuxiliary(channels_after(layers, name), hidden) for name in names}
-        super().__init__(layers, heads, dropout=0.2, classes=CLASSES)
+def classifier(network: Network, *, auxiliary: bool = True) -> nn.Module:
+    """The network, with its auxiliary classifiers or without."""
+    if network.depths:
+        return ResNet(network.depths, network.width)
+
+    def head(name: str) -> nn.Module:
+        channels = channels_after(network.layers, name)
+        if network.auxiliary:
+            return InceptionV3Auxiliary(channels, network.auxiliary)
+        return GoogLeNetAuxiliary(channels, network.hidden)
+
+    heads = {name: head(name) for name in network.heads if auxiliary}
+    return BranchingNet(network.layers, heads, dropout=network.dropout, classes=CLASSES)
 
 
-class InceptionV3(BranchingNet):
-    """`auxiliary` are the layers of the auxiliary classifier; without any there is none."""
-
-    def __init__(
-        self,
-        layers: Mapping[str, Layer] = convnet.INCEPTION_LAYERS,
-        auxiliary: Chain = convnet.INCEPTION_AUXILIARY_LAYERS,
-    ) -> None:
-        name = convnet.INCEPTION_AUXILIARY
-        heads = {name: InceptionV3Auxiliary(channels_after(layers, name), auxiliary)} if auxiliary else {}
-        super().__init__(layers, heads, dropout=0.5, classes=CLASSES)
-
-
-def weighted_loss(output: Sequence[Tensor], labels: Tensor, weight: float) -> Tensor:
+def weighted_loss(output: Tensor | Sequence[Tensor], labels: Tensor, weight: float) -> Tensor:
     """Cross entropy of the classifier plus `weight` times that of each auxiliary one."""
-    main, *others = (functional.cross_entropy(logits, labels) for logits in output)
+    every = [output] if isinstance(output, Tensor) else output
+    main, *others = (functional.cross_entropy(logits, labels) for logits in every)
     return main + weight * torch.stack(others).sum() if others else main
 
 
-Loss = Callable[[Any, Any], Any]
-
-
-def image_job(
-    network: Callable[[], nn.Module], image: int, loss_of: Loss, config: RunConfig, batch: int,
-    residual: float = 1.0,
-) -> Job:  # fmt: skip
-    """SGD with momentum and weight decay on one fixed random batch, or inference, as if trained; `residual`
-    scales what each block adds to its shortcut there.
+def image_job(name: str, config: RunConfig, batch: int) -> Job:
+    """SGD with momentum and weight decay on one fixed random batch, or inference, as if trained.
 
     Stock has tensors and poolings as the recipe's switches say, and a fused optimiser. Script is NCHW with
-    the default optimiser.
+    the default optimiser. Training of Inception v3 needs two images: its auxiliary classifier normalises over
+    one pixel each.
     """
     set_precision(config)
-    model = network()
+    network = convnet.network(name, toy=config.size == "toy")
+    model = classifier(network, auxiliary=config.mode == "train")
     if config.mode == "infer":
         as_if_trained(model)
-        scale_residuals(model, residual)
+        scale_residuals(model, network.residual)
     model = model.to(config.device)
-    images = torch.randn(batch, 3, image, image, device=config.device)
+    images = torch.randn(batch, 3, network.image, network.image, device=config.device)
     labels = torch.randint(CLASSES, (batch,), device=config.device)
     tuned = config.recipe != "script"
     # Before the layout is changed: the kernel takes the place of modules, whatever their format.
@@ -395,40 +378,9 @@ def image_job(
         # leaves the momentum that it makes there unwritten, and the loss becomes NaN (torch 2.11).
         for parameter in model.parameters():
             optimizer.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
-    job = training_job(model, (images,), lambda output: loss_of(output, labels), optimizer, config, batch)
+    loss = partial(weighted_loss, labels=labels, weight=network.weight)
+    job = training_job(model, (images,), loss, optimizer, config, batch)
     return replace(job, feed=image_feed(images, labels, CLASSES))
 
 
-def resnet_job(depths: Sequence[int], residual: float, config: RunConfig, batch: int) -> Job:
-    """The toy has one narrow block a stage."""
-    toy = config.size == "toy"
-    network = partial(ResNet, (1, 1, 1, 1), 8) if toy else partial(ResNet, depths)
-    return image_job(network, 64 if toy else convnet.IMAGE, functional.cross_entropy, config, batch, residual)
-
-
-def googlenet_job(config: RunConfig, batch: int) -> Job:
-    """Dropout is 0.2, and 0.7 in auxiliaries."""
-    toy = config.size == "toy"
-    layers = convnet.sized(convnet.GOOGLENET_LAYERS, toy)
-    hidden = 32 if toy else convnet.AUXILIARY_HIDDEN
-    network = partial(GoogLeNet, layers, auxiliary=config.mode == "train", hidden=hidden)
-    loss = partial(weighted_loss, weight=convnet.GOOGLENET_AUXILIARY_WEIGHT)
-    return image_job(network, 64 if toy else convnet.IMAGE, loss, config, batch)
-
-
-def inception_v3_job(config: RunConfig, batch: int) -> Job:
-    """Dropout is 0.5. Training needs two images: the auxiliary classifier normalises over one pixel each."""
-    toy = config.size == "toy"
-    layers = convnet.sized(convnet.INCEPTION_LAYERS, toy)
-    auxiliary = convnet.TOY_AUXILIARY_LAYERS if toy else convnet.INCEPTION_AUXILIARY_LAYERS
-    network = partial(InceptionV3, layers, auxiliary if config.mode == "train" else ())
-    loss = partial(weighted_loss, weight=convnet.INCEPTION_AUXILIARY_WEIGHT)
-    return image_job(network, 107 if toy else convnet.INCEPTION_IMAGE, loss, config, batch)
-
-
-JOBS = {
-    "resnet50": partial(resnet_job, convnet.RESNET_50, 1.0),
-    "resnet152": partial(resnet_job, convnet.RESNET_152, convnet.RESIDUAL_152),
-    "googlenet": googlenet_job,
-    "inception-v3": inception_v3_job,
-}
+JOBS = {name: partial(image_job, name) for name in convnet.NETWORKS}

@@ -66,6 +66,12 @@ def to_fp8(x: Tensor) -> tuple[Tensor, Tensor]:
     return (x.float() / scale).clamp(-FP8_MAX, FP8_MAX).to(FP8), scale
 
 
+def to_fp8_rows(weight: Tensor) -> tuple[Tensor, Tensor]:  # (N, K) -> (N, K) e4m3, (N,) fp32
+    """The same with a scale a row, which holds none that is too large."""
+    scale = weight.float().abs().amax(dim=1).clamp_min(TINY) / FP8_MAX
+    return (weight.float() / scale[:, None]).to(FP8), scale
+
+
 def _split(x: Tensor, dim: int, *sizes: int) -> Tensor:
     """One side as several; torch's method has no types."""
     return x.unflatten(dim, sizes)  # type: ignore[no-untyped-call]
@@ -144,15 +150,16 @@ def from_levels(pairs: Tensor, scale: Tensor, levels: Tensor, dtype: torch.dtype
     return (levels.to(dtype)[code.int()] * wide.to(dtype)[..., None]).flatten(1)
 
 
-def from_int8(weight: Tensor, scale: Tensor, zero: None, dtype: torch.dtype) -> Tensor:
-    """The weights (N, K) that `to_int8` stored."""
+def from_rows(weight: Tensor, scale: Tensor, zero: None, dtype: torch.dtype) -> Tensor:
+    """The weights (N, K) that `to_int8` or `to_fp8_rows` stored."""
     return weight.to(dtype) * scale.to(dtype)[:, None]
 
 
 # How weights alone are stored, and made wide again from weights, scales and zero points or levels; and how
 # many share a scale, 1 where a row does.
 STORED: dict[Precision, tuple[Callable[..., tuple[Tensor, ...]], Callable[..., Tensor], int]] = {
-    Precision.INT8: (to_int8, from_int8, 1),
+    Precision.INT8: (to_int8, from_rows, 1),
+    Precision.FP8: (to_fp8_rows, from_rows, 1),
     Precision.INT4: (to_int4, from_int4, GROUP),
     Precision.NF4: (to_nf4, from_levels, NF4_GROUP),
     Precision.MXFP4: (to_mxfp4, from_levels, MXFP4_GROUP),
@@ -210,7 +217,6 @@ class NarrowLinear(Narrow):
         return y if self.bias is None else y + self.bias.to(y.dtype)
 
     def kernel(self, rows: Tensor) -> Tensor:
-        """By gpuwise's product."""
         from gpuwise.workloads.kernels.decode import narrow_product
 
         return narrow_product(rows, self.weight, self.scale, self.zero, self.kind)
@@ -228,19 +234,19 @@ class NarrowExperts(Narrow):
         self.kind, (self.count, self.rows, self.width) = kind, weights.shape
         # Many experts at once, since there are thousands; not all, whose floats would fill a GPU.
         most = max(1, AT_ONCE // (self.rows * self.width))
-        stored = [_stored(part.flatten(0, 1), kind) for part in torch.split(weights.detach(), most)]
-        for name, parts in zip(("weight", "scale", "zero"), zip(*stored, strict=True), strict=True):
-            one = parts[0]  # None, or levels, which are the same of all; else of these experts' rows
+        parts = (part.flatten(0, 1) for part in torch.split(weights.detach(), most))
+        stored = [(*STORED[kind][0](part), None)[:3] for part in parts]
+        for name, each in zip(("weight", "scale", "zero"), zip(*stored, strict=True), strict=True):
+            one = each[0]  # None, or levels, which are the same of all; else of these experts' rows
             whole = one is None or (name == "zero" and one.dim() == 1)
-            self.register_buffer(name, one if whole else _split(torch.cat(parts), 0, self.count, -1))
+            self.register_buffer(name, one if whole else _split(torch.cat(each), 0, self.count, -1))
 
     def wide(self, whose: Tensor | None, dtype: torch.dtype) -> Tensor:
         """Weights (E, N, K) of all experts, or (n, N, K) of those that are asked for."""
         held = (self.weight, self.scale, self.zero)
         parts = [x if x is None or whose is None or x.dim() == 1 else x[whose] for x in held]
         stored = [x if x is None or x.dim() == 1 else x.flatten(0, 1) for x in parts]
-        widen = STORED[Precision.INT8 if self.kind == Precision.FP8 else self.kind][1]
-        weight: Tensor = widen(*stored, dtype)
+        weight = STORED[self.kind][1](*stored, dtype)
         return _split(weight[:, : self.width], 0, -1, self.rows)
 
     def forward(self, rows: Tensor, ends: Tensor | None, whose: Tensor) -> Tensor:
@@ -252,19 +258,9 @@ class NarrowExperts(Narrow):
         return (self.wide(whose, rows.dtype) * rows[:, None]).sum(-1)
 
     def kernel(self, rows: Tensor, whose: Tensor) -> Tensor:
-        """By gpuwise's product."""
         from gpuwise.workloads.kernels.decode import narrow_experts
 
         return narrow_experts(rows, self.weight, self.scale, self.zero, whose, self.kind)
-
-
-def _stored(weight: Tensor, kind: Precision) -> tuple[Tensor | None, ...]:
-    """(N, K) as `STORED` says, or in fp8 with a scale a row: weights, scales and zero points or None."""
-    if kind != Precision.FP8:
-        stored = STORED[kind][0](weight)
-        return (*stored, None) if len(stored) == 2 else stored
-    scale = weight.float().abs().amax(dim=1).clamp_min(TINY) / FP8_MAX
-    return (weight.float() / scale[:, None]).to(FP8), scale, None
 
 
 class _Frozen(torch.autograd.Function):
