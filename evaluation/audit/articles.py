@@ -18,7 +18,7 @@ from gpuwise.jobs import reporting
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge import audit
 from gpuwise.model.gpu import GpuSpec
-from gpuwise.show.article import MOST
+from gpuwise.show.article import MOST, article
 from gpuwise.show.html import html
 from gpuwise.show.page import markdown_page
 
@@ -50,7 +50,7 @@ def main(seed: int, count: int, output: Path | None) -> None:
     lines, wrong, agreed = [], 0, 0
     for _ in range(count):
         specs = drawn(draw)
-        page = reporting.article(facts, specs)
+        page = article(reporting.contest(facts, specs))
         for text, name in ((markdown_page(page), "article.md"), (html(page), "article.html")):
             found = audit.audit_text(text, name, today=facts.today)
             accused = [one for one in found.findings if one.verdict == "contradicts"]

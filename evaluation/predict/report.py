@@ -18,13 +18,12 @@ COLUMNS = (
 
 def table(found: Sequence[Score], *, name: str, protocol: str, quantity: str) -> Table:
     """One row a GPU, then pooled; below it the rivals on the rows where they have a figure."""
-    return Table(
+    return Table.of(
+        (dict(zip(COLUMNS, _row(score), strict=True)) for score in found),
         title=f"{name}: {quantity}, {protocol}",
-        columns=COLUMNS,
-        rows=tuple(_row(score) for score in found),
         numeric=frozenset(COLUMNS[2:]),
         notes=tuple(note for score in found if score.gpu == "pooled" for note in _rivals(score)),
-    ).without_empty_columns()
+    )
 
 
 def document(found: Sequence[Score], *, name: str, protocol: str, quantity: str, unit: str) -> dict[str, Any]:

@@ -30,6 +30,7 @@ _NAMES: dict[str, Any] = tomllib.loads((_DATA / "names.toml").read_text(encoding
 _ADDED = re.compile("|".join(_NAMES["added"]))
 _FORMATS = {Precision(kind): words for kind, words in _NAMES["formats"].items()}
 _FORMATS |= {each: each.value for each in GGUF}  # llama.cpp's have their own names
+USUAL: Mapping[str, str] = _NAMES["usual"]
 _PARTS = re.compile(r"[a-z]{2,}(?=\d)|[\d.]+(?=[a-z]{2})|.+")  # "phi4", "2.5vl"
 _SIZE = re.compile(r"\d+(\.\d+)?[bm]")
 _SIZED = re.compile(r"(\d+x)?\d+(\.\d+)?[bm]|a\d+(\.\d+)?b")  # "8x7b", "30b-a3b"
@@ -109,7 +110,7 @@ def _meant(name: str) -> tuple[str, ...]:
     those near the usual size the newest, else the one next to it."""
     words = _words(name)
     if words and all(map(_SIZED.fullmatch, words)):
-        usual = [_NAMES["usual"][words[0]]] if words[0] in _NAMES["usual"] and len(words) == 1 else []
+        usual = [USUAL[words[0]]] if words[0] in USUAL and len(words) == 1 else []
         having = (full for alias, full in _aliases().items() if {*words} <= {*alias})
         return tuple(dict.fromkeys((*usual, *having)))
     # A version says another shape ("deepseek-v4"), what it was tuned for does not.
