@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, product
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gpuwise import store
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gpuwise.model.judgement import Task
     from gpuwise.model.llm import LanguageModel
     from gpuwise.predictor.fit import Fit, Optimiser
+    from gpuwise.workloads.llm import Method
 
 USUAL = (Precision.BF16, Precision.FP16, Precision.TF32, Precision.FP32)
 """Precisions in the order in which they are taken where none is asked for."""
@@ -43,7 +44,8 @@ class PredictRequest(Asked):
     """Example arguments of a module's forward pass; only their shapes and formats count. The first size of
     the first one is the batch."""
     gpus: tuple[str, ...] = ()  # Ids or names, `4x rtx-4090` in that number; empty = the whole catalog
-    mode: Mode | None = None  # None = the workload's first
+    # None = the workload's first; a method in place of `train` for a language model by its name
+    mode: Mode | Method | None = None
     # None = bf16 where the workload has it, of a served model the format in which it is published
     precision: Precision | str | None = None
     batch: tuple[int | None, ...] = (None,)  # Items a step on each GPU; None = the best that fits
@@ -76,6 +78,9 @@ def predict(
         raise InputError(f"no order {request.sort!r}", hint=f"choose from {', '.join(show.SORTS)}")
     gpus, asked, note = request.gpus or tuple(spec.id for spec in catalog.all_gpus()), request.workload, ""
     like = None
+    if isinstance(asked, str):
+        asked, way, note = _step_of(asked, request.mode)
+        request = replace(request, mode=way)
     if isinstance(asked, str) and not asked.endswith(".py"):
         from gpuwise.judge.choose.need import presets, stand_in  # A file is its own network
 
@@ -114,6 +119,24 @@ def predict(
         to_table=lambda: show.table(ordered),
         to_data=lambda: show.document(ordered),
     )
+
+
+def _step_of(name: str, mode: Mode | Method | None) -> tuple[str, Mode | None, str]:
+    """What is predicted of a language model by its name, as `bench` measures it first: its training by a
+    method, the decoding of our own sizes; and what it is taken as. Anything else stays as it is.
+
+    Raises InputError for a method of what is not a language model.
+    """
+    from gpuwise.workloads import llm
+
+    method = next((each for each in llm.METHODS if each == mode), None)
+    way = "train" if method else cast("Mode | None", mode)
+    ours = name in llm.SHAPES and name not in registry.names()
+    # Models of others answer by their engine, which predicts prompts and answers together.
+    if name.startswith(SERVED) or not (method or ours):
+        return name, way, ""
+    step = registry.expand(name, (way or "infer",), (method,) if method else ())[0]
+    return step, way, f"{name!r} is taken as {registry.get(step).spec.id}"
 
 
 def _numbered(gpus: Sequence[str], counts: Sequence[int]) -> list[tuple[str, int]]:
@@ -172,14 +195,13 @@ def _traced(
     try:
         work = registry.get(workload)
     except InputError:
-        # Our own decoder has steps that can be measured, which the error names.
         from gpuwise.facts import llms
 
-        if not (llms.known(workload) or llms.note(workload)) or workload.startswith("llm-"):
+        if not (llms.known(workload) or llms.note(workload)):
             raise
         return _served(request, SERVED + workload.casefold(), gpus, count, batch)  # by its public name
     spec = work.spec
-    mode = request.mode or spec.modes[0]
+    mode = cast("Mode", request.mode or spec.modes[0])  # a method is read before
     if spec.is_limit:  # kernels of networks say nothing of a copy or a link at its best
         problem = f"{spec.id} is a limit of the hardware, which is stated or measured and not predicted"
         raise InputError(problem, hint=f"gpuwise show GPU, or gpuwise bench {spec.id}")
@@ -277,7 +299,7 @@ def _served(
         prompt = answer = model.context // 2
     usual = llms.stored(model, name) or Precision.BF16
     config = RunConfig(
-        workload=workload,
+        workload=f"{SERVED}{model.name}" if llms.note(name) else workload,  # as the note says
         mode="infer",
         precision=Precision(request.precision or usual),
         batch=batch,
@@ -472,8 +494,11 @@ def _planned(request: FitRequest, model: LanguageModel, held: tuple[int, ...]) -
     shared = [gpu for gpu in gpus if catalog.get(gpu).memory_varies]
     sizes = {round((catalog.get(gpu).memory_bytes or 0.0) / 2**30) for gpu in gpus}
     if request.memory and not shared and sizes != {round(request.memory)}:
-        problem = f"{gpus[0]} is not sold with {request.memory:g} GB: a size is asked of shared memory alone"
-        raise InputError(problem, hint="leave out --memory; GPUs by their memory: --gpu 24GB..")
+        size = f"{request.memory:g} GB"
+        problem = f"a chip that is sold with {size} is asked for, and none is named"
+        if request.gpus:
+            problem = f"{gpus[0]} is not sold with {size}: a size is asked of shared memory alone"
+        raise InputError(problem, hint=f"GPUs by their memory: --gpu {request.memory:g}GB, without --memory")
     for task in tasks:
         stored = llms.stored(model) if task == "infer" else None  # Also in the format of its publisher
         named = llms.named_format(request.model) if task == "infer" else None
