@@ -130,6 +130,12 @@ def _measured_rack(options: dict[str, Any]) -> dict[str, str]:
     words += [f"--{name}" for name in ("toy", "resume") if options[name]]
     folder: Path = options["folder"]
     folder.mkdir(parents=True, exist_ok=True)
+    # All of the folder is judged, so it holds the hosts of one list.
+    if others := sorted({each.stem for each in folder.glob("*.zip")} - {host.name for host in hosts}):
+        problem = (
+            f"{folder} holds bundles of hosts that {options['hosts']} does not list: {', '.join(others)}"
+        )
+        raise InputError(problem, hint="--folder FOLDER, one for each list")
     say = printer.talk if not options["quiet"] else lambda text: None
     rack = cluster.Rack(hosts=hosts, folder=folder, over=options["over"], show=say)
     # The certificate names each card, and a card is counted by its own id.

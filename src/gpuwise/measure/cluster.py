@@ -306,6 +306,10 @@ class Rack:
             return is_bundle
 
         left = [host for host in self.hosts if not (self.folder / f"{host.name}.zip").exists()]
+        if kept := len(self.hosts) - len(left):
+            self.show(
+                f"{kept} of {len(self.hosts)} hosts are not asked again: their bundles are in {self.folder}"
+            )
         words = f"accept {shlex.join(arguments)} -o bundle.zip"
         return self._run(left, lambda host: f"{host.command} {words}", "bundle.zip", keep, limit_s)
 
