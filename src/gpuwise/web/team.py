@@ -115,7 +115,7 @@ class Team:
     names none, MachineError where it refuses."""
 
     def __init__(self, url: str, *, webhook: bool = False) -> None:
-        # Such a path is of an SQLite file, and not a result to be shown; PostgreSQL has the driver that gpuwise
+        # Such a path is of an SQLite file, no result to be shown; PostgreSQL has the driver that gpuwise
         # installs.
         scheme, mark, rest = url.partition("://")
         if not mark and url.endswith((".db", ".sqlite", ".sqlite3")):
