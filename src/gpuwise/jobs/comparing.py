@@ -57,7 +57,7 @@ def compare(request: CompareRequest | Sequence[Result]) -> Answer[Compared]:
         raise NoDataError(problem, hint=hint, code="holds", name=names[0])
     failed = violations(every, request.fail_if) if request.fail_if is not None else ()
     # A row that silently drops out would look like one that is fine.
-    issues = [Issue.invalid("gate", comparison.cell) for comparison in failed]
+    issues = [Issue.invalid("gate", comparison.a.config.label("batch")) for comparison in failed]
     for (other, comparisons), name in zip(compared, names[1:], strict=True):
         for owner, alone in zip((names[0], name), unpaired(baseline, other, comparisons), strict=True):
             labels = dict.fromkeys(m.config.label() for m in alone)
