@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from gpuwise import store
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import catalog
-from gpuwise.model.precision import CACHES, WEIGHTS, Precision
+from gpuwise.model.precision import CACHES, NETWORK_PRECISIONS, WEIGHTS, Precision
 from gpuwise.model.question import Asked, Mode, Recipe, RunConfig, WorkloadSpec
 from gpuwise.model.result import Issue, Record, Result, grouped
 from gpuwise.model.units import significant
@@ -74,8 +74,13 @@ def predict(
     if not isinstance(request, PredictRequest):
         several = inputs is None or isinstance(inputs, tuple | Mapping)
         request = PredictRequest(workload=request, inputs=inputs if several else (inputs,), **options)
+    elif options:
+        request = replace(request, **options)
     if request.sort not in show.SORTS:
         raise InputError(f"no order {request.sort!r}", hint=f"choose from {', '.join(show.SORTS)}")
+    lengths = {"prompt": (request.prompt,), "answer": (request.answer,)}
+    batches = request.batch if isinstance(request.workload, str) else ()  # a module has that of its inputs
+    _check_from_one(batch=batches, counts=request.counts, **lengths)
     gpus, asked, note = request.gpus or tuple(spec.id for spec in catalog.all_gpus()), request.workload, ""
     like = None
     if isinstance(asked, str):
@@ -92,7 +97,8 @@ def predict(
         if like := stand_in(asked.casefold(), request.mode):
             named, asked, note = asked, like.workload, like.words
             request = replace(request, mode=like.mode)
-    sets = grouped((count, gpu) for gpu, count in _numbered(gpus, request.counts)).items()
+    numbered, taken = _numbered(gpus, request.counts)
+    sets = grouped((count, gpu) for gpu, count in numbered).items()
     if isinstance(asked, str):
         of = _served if asked.startswith(SERVED) else _traced
         found = (of(request, asked, ids, count, batch) for count, ids in sets for batch in request.batch)
@@ -114,7 +120,7 @@ def predict(
     return Answer(
         value=ordered,
         records=ordered,
-        issues=usual_variant(note),
+        issues=(*taken, *usual_variant(note)),
         exit_status=NoDataError.exit_code if all(record.refusal for record in ordered) else 0,
         to_table=lambda: show.table(ordered),
         to_data=lambda: show.document(ordered),
@@ -139,14 +145,20 @@ def _step_of(name: str, mode: Mode | Method | None) -> tuple[str, Mode | None, s
     return step, way, f"{name!r} is taken as {registry.get(step).spec.id}"
 
 
-def _numbered(gpus: Sequence[str], counts: Sequence[int]) -> list[tuple[str, int]]:
-    """The id of each GPU with how many of it work together: the number beside its name, else all `counts`."""
-    found = (
-        (catalog.find(name).id, count)
-        for name, number in map(catalog.counted, gpus)
-        for count in ((number,) if number else counts)
-    )
-    return list(dict.fromkeys(found))
+def _check_from_one(**numbers: Sequence[int | None]) -> None:
+    """Raise InputError where a field has a number below 1."""
+    for name, values in numbers.items():
+        if wrong := [each for each in values if each is not None and each < 1]:
+            raise InputError(f"{name} takes numbers from 1 on, not {wrong[0]}", hint=f"such as {name}=16")
+
+
+def _numbered(gpus: Sequence[str], counts: Sequence[int]) -> tuple[list[tuple[str, int]], tuple[Issue, ...]]:
+    """The id of each GPU with how many of it work together: the number beside its name, else all `counts`;
+    and what names of several variants are taken as."""
+    meant = [(catalog.resolve(name), number) for name, number in map(catalog.counted, gpus)]
+    found = ((one.spec.id, n) for one, number in meant for n in ((number,) if number else counts))
+    notes = dict.fromkeys(one.note for one, _ in meant)
+    return list(dict.fromkeys(found)), tuple(issue for note in notes for issue in usual_variant(note))
 
 
 def _module(request: PredictRequest, module: Any, gpus: Sequence[str], count: int) -> tuple[Record, ...]:
@@ -168,11 +180,15 @@ def _module(request: PredictRequest, module: Any, gpus: Sequence[str], count: in
         raise InputError(f"a module has no mode {mode}", hint="train or infer")
     if mode == "train" and not any(True for _ in parameters()):
         raise InputError("the module has no parameters to train", hint="mode='infer'")
+    precision = Precision(request.precision or Precision.BF16)
+    if precision not in NETWORK_PRECISIONS:  # its products would need other layers
+        problem = f"a module does not run in {precision} by itself"
+        raise InputError(problem, hint=f"choose from {', '.join(NETWORK_PRECISIONS)}")
     config = RunConfig(
         workload=f"{MODULE}{type(module).__name__}",
         mode=mode,
         recipe="stock",
-        precision=Precision(request.precision or Precision.BF16),
+        precision=precision,
         compile=request.compile,
     )
     trace = trace_module(
@@ -183,6 +199,8 @@ def _module(request: PredictRequest, module: Any, gpus: Sequence[str], count: in
         precision=config.precision,
         compiled=request.compile,
     )
+    if not trace.batch:
+        raise InputError("the example inputs hold no item", hint="give inputs of one item or more")
     return forecast_trace(trace, config, gpus, item="item", count=count)
 
 
@@ -452,6 +470,8 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
 
     if not isinstance(request, FitRequest):
         request = FitRequest(model=request, **options)
+    elif options:
+        request = replace(request, **options)
     model = llms.find(request.model)
     longest = max(request.contexts, default=0)
     beyond = f"{model.name} was made for {model.context:,} tokens, not {longest:,}"
@@ -460,10 +480,13 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
         hint = f"--context {model.context}, or a config.json with what its publisher stretches it to"
         raise InputError(beyond, hint=hint)
     left_out = (Issue.warning("left-out", f"left out: {beyond}"),) if held != request.contexts else ()
-    rows = tuple(_planned(request, model, held))
+    numbers = {"contexts": request.contexts, "batches": request.batches, "counts": request.counts}
+    _check_from_one(**numbers, rank=(request.rank,))
+    sets, taken = _numbered(request.gpus or here() or USUAL_GPUS, request.counts)
+    rows = tuple(_planned(request, model, held, sets))
     return Answer(
         value=rows,
-        issues=(*usual_variant(llms.note(request.model)), *left_out),
+        issues=(*taken, *usual_variant(llms.note(request.model)), *left_out),
         exit_status=0 if any(row.fits for row in rows) else NoDataError.exit_code,
         to_table=lambda: show.fit_table(rows, request.model, every=request.every or bool(request.weights)),
         to_data=lambda: show.fit_document(rows),
@@ -471,8 +494,10 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
     )
 
 
-def _planned(request: FitRequest, model: LanguageModel, held: tuple[int, ...]) -> Iterator[Fit]:
-    """Every way to run the model on every GPU, in contexts that it can hold.
+def _planned(
+    request: FitRequest, model: LanguageModel, held: tuple[int, ...], sets: Sequence[tuple[str, int]]
+) -> Iterator[Fit]:
+    """Every way to run the model on every one of these GPUs and numbers, in contexts that it can hold.
 
     Raises InputError for a format, task or optimiser that there is not, and for a size of memory with which
     no GPU that is asked for is sold.
@@ -489,7 +514,6 @@ def _planned(request: FitRequest, model: LanguageModel, held: tuple[int, ...]) -
     ):  # fmt: skip
         if unknown := [name for name in names if name not in known]:
             raise InputError(f"unknown {what} '{unknown[0]}'", hint=f"choose from {', '.join(known)}")
-    sets = _numbered(request.gpus or here() or USUAL_GPUS, request.counts)
     gpus = tuple(dict.fromkeys(gpu for gpu, _ in sets))
     shared = [gpu for gpu in gpus if catalog.get(gpu).memory_varies]
     sizes = {round((catalog.get(gpu).memory_bytes or 0.0) / 2**30) for gpu in gpus}
@@ -498,7 +522,8 @@ def _planned(request: FitRequest, model: LanguageModel, held: tuple[int, ...]) -
         problem = f"a chip that is sold with {size} is asked for, and none is named"
         if request.gpus:
             problem = f"{gpus[0]} is not sold with {size}: a size is asked of shared memory alone"
-        raise InputError(problem, hint=f"GPUs by their memory: --gpu {request.memory:g}GB, without --memory")
+        hint, size = "GPUs of that memory", f"{request.memory:g}GB"
+        raise InputError(problem, hint=hint, code="fit-memory", model=request.model, size=size)
     for task in tasks:
         stored = llms.stored(model) if task == "infer" else None  # Also in the format of its publisher
         named = llms.named_format(request.model) if task == "infer" else None
