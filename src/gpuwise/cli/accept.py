@@ -198,6 +198,9 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
         problem = "serial numbers go into a bundle"
         raise InputError(problem, hint="gpuwise accept --with-serials -o bundle.zip")
     kind, indices = options["device"] or (None, ())
+    against = options["against"]
+    if against and catalog.is_name(against) and not Path(against).exists():
+        options["against"] = printer.gpu(against).id  # of several variants the usual one, with a note
 
     asked = _how_long(options)
     return AcceptRequest(
