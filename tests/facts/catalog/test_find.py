@@ -101,6 +101,13 @@ def test_ambiguous_names_list_their_variants(name: str) -> None:
     assert shown.id in str(caught.value)
 
 
+def test_a_filter_that_one_gpu_meets_is_no_number_of_gpus() -> None:
+    for words, hint in (("a", "ask for rtx-3050-a-laptop"), ("laptop", "name one of them")):
+        with pytest.raises(InputError) as caught:
+            catalog.find(words)
+        assert caught.value.hint == hint
+
+
 def test_no_other_name_is_of_two_makers() -> None:
     # What COMPLETE leaves out, and nothing else.
     for spec in catalog.all_gpus():
