@@ -167,6 +167,13 @@ def test_the_margin_decides(gpuwise: Call, machine: Machine) -> None:
     assert gpuwise(*HOST, "--margin", "10%")[0] == 0
 
 
+def test_a_name_of_several_gpus_is_the_usual_one_of_them(gpuwise: Call) -> None:
+    quick = str(Path(__file__).parents[2] / "results" / "h200" / "quick.json")
+    code, out, err = gpuwise("accept", quick, "--against", "h200")
+    assert (code, "taken as h200-sxm" in err) == (0, True)
+    assert out == gpuwise("accept", quick, "--against", "h200-sxm")[1]
+
+
 def test_against_the_last_result_and_a_file(gpuwise: Call, machine: Machine, tmp_path: Path) -> None:
     """Each card against its own last one: GPU 1 was always slower, and no slower than before."""
     machine.slow = {0: 1.0, 1: 0.93}

@@ -160,6 +160,8 @@ def test_a_chip_is_sold_with_several_sizes_of_memory(gpuwise: Callable[..., Ran]
     assert gpuwise(*asked, "--gpu", "m4 max", "--memory", "36GB")[0] == 5
     row = json.loads(gpuwise(*asked, "--gpu", "strix halo", "--memory", "128GB", "--json")[1])["rows"][0]
     assert (row["fits"], row["memory_bytes"]) == (True, 128 * 2**30)
+    code, _, err = gpuwise(*asked, "--memory", "6GB")
+    assert (code, "--gpu 6GB" in err, "rtx" in err) == (2, True, False)  # of no card that nobody named
 
 
 def test_a_model_of_the_same_shape_is_named(gpuwise: Callable[..., Ran]) -> None:

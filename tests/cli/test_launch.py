@@ -144,12 +144,31 @@ def test_what_the_job_sets_is_refused(gpuwise: Call) -> None:
         (("slurm", "--dry-run", "--sbatch", "partition=gpu", "--", "resnet50"), "not an option of sbatch"),
         (("slurm", "--dry-run", "--wait", "--", "resnet50"), "--dry-run submits nothing to wait for"),
         (("kubernetes", "--image", "", "--", "resnet50"), "the name of the image is empty"),
+        (("kubernetes", "--image", "x", "--claim", "", "--", "resnet50"), "results would be lost"),
+        (
+            ("kubernetes", "--image", "x", "--claim", "C_x", "--", "resnet50"),
+            "not the name of a volume claim",
+        ),
+        (
+            ("kubernetes", "--image", "x", "--claim", "c", "--folder", "there", "--", "resnet50"),
+            "not a place in a pod",
+        ),
+        *(
+            (("slurm", "--dry-run", f"--sbatch={option}", "--", "resnet50"), "the job sets this itself")
+            for option in ("--nodes=9", "-N9", "-N 9", "--time=1:00:00", "--ntasks-per-node 2")
+        ),
     ],
 )
 def test_what_no_machine_would_run_is_refused(gpuwise: Call, words: tuple[str, ...], why: str) -> None:
     code, _, err = gpuwise("launch", *words)
     assert code == 2
     assert why in err
+
+
+def test_options_of_sbatch_that_only_begin_alike_go_through(gpuwise: Call) -> None:
+    for option in ("--nodelist=a", "--time-min=1", "-p gpu", "--no-requeue"):
+        code, out, _ = gpuwise("launch", "slurm", "--dry-run", f"--sbatch={option}", "--", "resnet50")
+        assert (code, f"#SBATCH {option}" in out) == (0, True)
 
 
 def test_what_merge_prints_is_a_result_file(gpuwise: Call, tmp_path: Path) -> None:

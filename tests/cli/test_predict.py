@@ -123,7 +123,6 @@ def test_several_gpus_say_what_joins_them(gpuwise: Cli) -> None:
         (("resnet50", "--gpu", "t4", "--precision", "bf16"), 5, "t4 has no stated bf16 rate"),
         (("resnet50", "--gpu", "t4", "--precision", "bf16"), 5, "resnet50 --gpu t4 --precision fp16"),
         (("resnet50", "--gpu", "gaudi2"), 5, "next: gpuwise predict resnet50 --gpu all"),
-        (("llm-8b", "--gpu", "l4"), 2, "or llm-8b-prefill or llm-8b-decode"),
         (("resnet50", "--gpu", "rtx-4090", "--batch", "8192"), 5, "batch 8192 does not fit"),
         (("resnet50", "--gpu", "rtx-4090", "--batch", "8192"), 5, "resnet50 --gpu rtx-4090 --batch auto"),
         (("llm-8b-lora", "--gpu", "16GB"), 5, "GPUs can be predicted: batch 1 does not fit"),
@@ -301,6 +300,33 @@ def test_what_is_most_like_a_name_stands_in_for_it(gpuwise: Cli, name: str, work
     question = json.loads(out)["predictions"][0]["config"]
     assert (code, question["workload"], question["mode"]) == (0, workload, mode)
     assert workload in err
+
+
+@pytest.mark.parametrize(
+    ("words", "workload", "mode"),
+    [
+        (("llm-8b",), "llm-8b-decode", "infer"),
+        (("llm-8b", "--mode", "infer"), "llm-8b-decode", "infer"),
+        (("llm-8b", "--mode", "lora"), "llm-8b-lora", "train"),
+        (("llm-1b", "--mode", "lora"), "llm-1b-lora", "train"),
+        (("llm-1b",), "llm-1b", "train"),
+        (("served:llama 70b", "--gpus", "2"), "served:llama-3.1-70b", "infer"),
+    ],
+)
+def test_a_language_model_is_predicted_by_its_name(
+    gpuwise: Cli, words: tuple[str, ...], workload: str, mode: str
+) -> None:
+    code, out, err = gpuwise("predict", *words, "--gpu", "h100-sxm5-80gb", "--json")
+    (row,) = json.loads(out)["predictions"]
+    assert (code, row["config"]["workload"], row["config"]["mode"]) == (0, workload, mode)
+    assert (f"is taken as {workload.removeprefix('served:')}" in err) is (words[0] != workload)
+
+
+@pytest.mark.parametrize("name", ["resnet50", "nosuch", "served:llama-3.1-8b", "./model.py"])
+def test_methods_are_of_language_models(gpuwise: Cli, name: str) -> None:
+    code, out, err = gpuwise("predict", name, "--gpu", "l4", "--mode", "lora")
+    assert (code, out) == (2, "")
+    assert "llama-3.1-8b" in err.partition("next: ")[2]
 
 
 def test_a_cluster_is_refused_for_what_joins_its_machines(gpuwise: Cli) -> None:

@@ -238,6 +238,7 @@ def test_a_seller_and_a_number_stand_beside_the_gpu(gpuwise: Call) -> None:
 
 def test_a_small_plain_price_is_of_an_hour_and_used_cards_are_no_mixed_ones(gpuwise: Call) -> None:
     of_an_hour = json.loads(gpuwise("prices", "l4", "--max", "0.9", "--json")[1])["offers"]
+    assert json.loads(gpuwise("prices", "l4", "--max", "$0.9", "--json")[1])["offers"] == of_an_hour
     assert 0 < max(offer["per_gpu_hour"] for offer in of_an_hour) <= 0.9
     used = json.loads(gpuwise("prices", "rtx-3090", "--used", "--json")[1])["offers"]
     assert {offer["kind"] for offer in used} == {"used"}

@@ -186,6 +186,18 @@ def test_what_a_rack_cannot_be_written_as_is_refused_before_it_is_asked(gpuwise:
     assert not (rack / "node1.asked").exists()
 
 
+def test_a_folder_holds_the_hosts_of_one_list(gpuwise: Call, rack: Path) -> None:
+    words = ("accept", "--hosts", "hosts", "--suite", "quick")
+    assert gpuwise(*words)[0] == 1  # of the slow card
+    (rack / "node1.asked").unlink()
+    assert "2 of 3 hosts are not asked again" in gpuwise(*words)[2]
+    (rack / "hosts").write_text("node1\n")
+    code, out, err = gpuwise(*words)  # else the other's slow card would refuse this one
+    assert (code, out, "node2" in err) == (2, "", True)
+    assert gpuwise(*words, "--folder", "other")[0] == 0
+    assert (rack / "node1.asked").exists()
+
+
 def test_a_rack_of_which_one_host_is_missing_does_not_pass(gpuwise: Call, rack: Path) -> None:
     (rack / "hosts").write_text("node1\ndead\n")
     code, _, err = gpuwise("accept", "--hosts", "hosts")

@@ -56,6 +56,17 @@ def test_what_has_nothing_to_train_is_answered_for_inference() -> None:
         predict(lambda x: x, batch, gpus="l4")
 
 
+@pytest.mark.parametrize("precision", ["int4", "fp8", "fp64"])
+def test_a_module_runs_in_no_format_that_needs_other_layers(precision: str) -> None:
+    with pytest.raises(InputError, match=f"in {precision} by itself"):
+        predict(layers(8), torch.empty(4, 8), gpus="l4", precision=precision)
+
+
+def test_example_inputs_hold_an_item() -> None:
+    with pytest.raises(InputError, match="no item"):
+        predict(layers(8), torch.empty(0, 8), gpus="l4")
+
+
 def test_a_module_and_its_batch_are_a_request_in_short() -> None:
     model, batch = layers(256), torch.empty(64, 256)
     whole = PredictRequest(workload=model, inputs=(batch,), gpus=("l4",), mode="infer")

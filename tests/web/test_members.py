@@ -335,6 +335,7 @@ class Stranger(BaseHTTPRequestHandler):
         ((500, {"Content-Length": "9"}, b"x"), 3),
         ((400, {}, b'{"error": {"a": 1}, "hint": [2]}'), 2),
         ((401, {}, b'{"error": "open the address", "hint": ""}'), 2),
+        ((405, {}, b"<!doctype html><p>no</p>"), 2),
     ],
 )
 def test_a_push_to_no_server_of_gpuwise_says_so(
@@ -355,7 +356,9 @@ def test_a_push_to_no_server_of_gpuwise_says_so(
             server.shutdown()
             thread.join()
     assert ended.value.code == code
-    assert ("GPUWISE_TOKEN" in capsys.readouterr().err) == (answer[0] == 401)
+    err = capsys.readouterr().err
+    assert ("GPUWISE_TOKEN" in err) == (answer[0] == 401)
+    assert ("<p>" in err, f"--to {to}" in err) == (False, answer[0] == 405)
 
 
 @pytest.fixture

@@ -225,6 +225,14 @@ def test_an_address_that_is_none(url: str) -> None:
         Team(url)
 
 
+@pytest.mark.parametrize("name", ["lab.sqlite", "lab.sqlite3"])
+def test_a_file_of_sqlite_by_its_suffixes(name: str, tmp_path: Path) -> None:
+    Team(str(tmp_path / name)).close()
+    assert (tmp_path / name).is_file()
+    with pytest.raises(InputError, match=r"database result\.json: "):  # and no address that nobody gave
+        Team("result.json")
+
+
 @pytest.fixture(scope="module")
 def postgresql() -> Iterator[Cluster]:
     """A PostgreSQL of our own, where there is one to start."""

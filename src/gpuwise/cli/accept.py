@@ -129,6 +129,12 @@ def _measured_rack(options: dict[str, Any]) -> dict[str, str]:
     words += [f"--{name}" for name in ("toy", "resume") if options[name]]
     folder: Path = options["folder"]
     folder.mkdir(parents=True, exist_ok=True)
+    # All of the folder is judged, so it holds the hosts of one list.
+    if others := sorted({each.stem for each in folder.glob("*.zip")} - {host.name for host in hosts}):
+        problem = (
+            f"{folder} holds bundles of hosts that {options['hosts']} does not list: {', '.join(others)}"
+        )
+        raise InputError(problem, hint="--folder FOLDER, one for each list")
     say = printer.talk if not options["quiet"] else lambda text: None
     rack = cluster.Rack(hosts=hosts, folder=folder, over=options["over"], show=say)
     # The certificate names each card, and a card is counted by its own id.
@@ -191,6 +197,9 @@ def _request(results: tuple[str, ...], options: dict[str, Any]) -> AcceptRequest
         problem = "serial numbers go into a bundle"
         raise InputError(problem, hint="gpuwise accept --with-serials -o bundle.zip")
     kind, indices = options["device"] or (None, ())
+    against = options["against"]
+    if against and catalog.is_name(against) and not Path(against).exists():
+        options["against"] = printer.gpu(against).id  # of several variants the usual one, with a note
     asked = _how_long(options)
     return AcceptRequest(
         files=tuple(map(Path, results)),

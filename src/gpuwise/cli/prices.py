@@ -140,10 +140,10 @@ def _no_offer(watched: str, request: PricesRequest) -> GateFailed:
 
 
 def _limit(text: str, *, rents: bool, rents_only: bool) -> Limit:
-    """`$3/h` of rent, `$3000` to buy; a number alone is what it can be. Raises InputError for other text."""
-    plain = re.fullmatch(r"([\d.,]+)\s*(/.*)?", text)
+    """`$3/h` of rent, `$3000` to buy; without a time what it can be. Raises InputError for other text."""
+    plain = re.fullmatch(r"\$?\s*([\d.,]+)\s*(/.*)?", text.strip())
     example = f"'${plain[1] if plain else 2}/h' for rent or '$2000' for a purchase"
-    amount, per = parse_usd(f"${text}" if plain else text, {}, example=example)
+    amount, per = parse_usd(f"${plain[1]}{plain[2] or ''}" if plain else text, {}, example=example)
     if plain and not plain[2] and rents and (amount < MOST_RENT or rents_only):
         per = "hour"
     if per == "kwh":

@@ -74,9 +74,10 @@ def command(
     from gpuwise.jobs.facts import Facts
     from gpuwise.web.site import export
 
-    written = []
-    printer.talk(f"writing pages to {folder}, which takes some 20 s")
+    written = list[str]()
     for name in export(Facts(files), folder):
+        if not written:  # the folder will do
+            printer.talk(f"writing pages to {folder}, which takes some 20 s")
         written.append(name)
         printer.status(f"{len(written)} files, {name}")
     printer.status("")

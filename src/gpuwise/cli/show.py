@@ -166,7 +166,8 @@ def compared(
     titles, results = zip(*named, strict=True)
     answer = compare(CompareRequest(results=results, names=titles, fail_if=gate))
     to.answer(answer)
-    alone = [issue.detail for issue in answer.issues if issue.code == "no-counterpart"]
+    # On a screen a note of the table says it.
+    alone = [issue.detail for issue in answer.issues if issue.code == "no-counterpart" and not to.on_screen]
     for line in alone[:LISTED]:
         printer.talk(f"not compared, {line}")
     if len(alone) > LISTED:

@@ -276,7 +276,7 @@ def _send(
     address: str, query: dict[str, Any], token: str, data: bytes, signature: str = ""
 ) -> dict[str, Any]:
     """The server's answer to one result. Raises the error that it names."""
-    from urllib.parse import urlencode
+    from urllib.parse import urlencode, urlsplit
 
     import msgspec
 
@@ -294,6 +294,8 @@ def _send(
         if sent.status in (200, 201):
             msgspec.convert(answer, _Answer)
             return answer
+    if said.startswith("<"):  # a page is read in a browser
+        said, hint = "that address answers with a page", f"--to http://{urlsplit(place).netloc}"
     if sent.status == 401:
         hint = NEEDS_TOKEN  # What the server says is of its pages
     kind: type[GpuwiseError] = MachineError if sent.status >= 500 or sent.status < 400 else InputError

@@ -29,8 +29,8 @@ class CompareRequest(Asked):
 
     results: tuple[Result, ...]
     names: tuple[str, ...] = ()  # What to call each in the table; their ids where none are given
-    fail_if: Condition | None = None
-    """A gate: the exit status is 1 where a comparison meets it, as of `parse_condition("slower>5%")`."""
+    fail_if: Condition | str | None = None  # Such as "slower>5%"
+    """A gate: the exit status is 1 where a comparison meets it."""
 
 
 Compared = tuple[tuple[Result, tuple[Comparison, ...]], ...]
@@ -43,9 +43,10 @@ def compare(request: CompareRequest | Sequence[Result]) -> Answer[Compared]:
     Raises InputError for fewer than two results, NoDataError where they have no measurement in common.
     """
     from gpuwise.show import comparisons as show
-    from gpuwise.stats.comparison import pair, unpaired, violations
+    from gpuwise.stats.comparison import pair, parse_condition, unpaired, violations
 
     request = CompareRequest.of(request, "results")
+    gate = parse_condition(request.fail_if) if isinstance(request.fail_if, str) else request.fail_if
     names = request.names or tuple(result.id for result in request.results)
     if len(names) < 2:
         raise InputError("compare needs two things", hint="name another", code="two", names=" ".join(names))
@@ -55,9 +56,9 @@ def compare(request: CompareRequest | Sequence[Result]) -> Answer[Compared]:
     if not every:
         problem, hint = "the results have no measurement in common", "see what each of them holds"
         raise NoDataError(problem, hint=hint, code="holds", name=names[0])
-    failed = violations(every, request.fail_if) if request.fail_if is not None else ()
+    failed = violations(every, gate) if gate is not None else ()
     # A row that silently drops out would look like one that is fine.
-    issues = [Issue.invalid("gate", comparison.cell) for comparison in failed]
+    issues = [Issue.invalid("gate", comparison.a.config.label("batch")) for comparison in failed]
     for (other, comparisons), name in zip(compared, names[1:], strict=True):
         for owner, alone in zip((names[0], name), unpaired(baseline, other, comparisons), strict=True):
             labels = dict.fromkeys(m.config.label() for m in alone)

@@ -214,8 +214,8 @@ def reproduce(
     done = session(plan, find_target(plan[0].device, index), listen, command=command)
     pairs = pair(old, done.result) if done.complete else ()
     issues = tuple(
-        Issue.invalid("differs", c.cell) if not reproduced(c) else Issue.info("unclear", c.cell)
-        for c in pairs
+        Issue.info("unclear", label) if reproduced(c) else Issue.invalid("differs", label)
+        for c, label in ((c, c.a.config.label("batch")) for c in pairs)
         if not reproduced(c) or c.verdict == "unclear"
     )
     failed = any(issue.code == "differs" for issue in issues)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, product
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gpuwise import store
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import catalog
-from gpuwise.model.precision import CACHES, WEIGHTS, Precision
+from gpuwise.model.precision import CACHES, NETWORK_PRECISIONS, WEIGHTS, Precision
 from gpuwise.model.question import Asked, Mode, Recipe, RunConfig, WorkloadSpec
 from gpuwise.model.result import Issue, Record, Result, grouped
 from gpuwise.model.units import significant
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gpuwise.model.judgement import Task
     from gpuwise.model.llm import LanguageModel
     from gpuwise.predictor.fit import Fit, Optimiser
+    from gpuwise.workloads.llm import Method
 
 USUAL = (Precision.BF16, Precision.FP16, Precision.TF32, Precision.FP32)
 """Precisions in the order in which they are taken where none is asked for."""
@@ -43,7 +44,8 @@ class PredictRequest(Asked):
     """Example arguments of a module's forward pass; only their shapes and formats count. The first size of
     the first one is the batch."""
     gpus: tuple[str, ...] = ()  # Ids or names, `4x rtx-4090` in that number; empty = the whole catalog
-    mode: Mode | None = None  # None = the workload's first
+    # None = the workload's first; a method in place of `train` for a language model by its name
+    mode: Mode | Method | None = None
     # None = bf16 where the workload has it, of a served model the format in which it is published
     precision: Precision | str | None = None
     batch: tuple[int | None, ...] = (None,)  # Items a step on each GPU; None = the best that fits
@@ -72,10 +74,18 @@ def predict(
     if not isinstance(request, PredictRequest):
         several = inputs is None or isinstance(inputs, tuple | Mapping)
         request = PredictRequest(workload=request, inputs=inputs if several else (inputs,), **options)
+    elif options:
+        request = replace(request, **options)
     if request.sort not in show.SORTS:
         raise InputError(f"no order {request.sort!r}", hint=f"choose from {', '.join(show.SORTS)}")
+    lengths = {"prompt": (request.prompt,), "answer": (request.answer,)}
+    batches = request.batch if isinstance(request.workload, str) else ()  # a module has that of its inputs
+    _check_from_one(batch=batches, counts=request.counts, **lengths)
     gpus, asked, note = request.gpus or tuple(spec.id for spec in catalog.all_gpus()), request.workload, ""
     like = None
+    if isinstance(asked, str):
+        asked, way, note = _step_of(asked, request.mode)
+        request = replace(request, mode=way)
     if isinstance(asked, str) and not asked.endswith(".py"):
         from gpuwise.judge.choose.need import presets, stand_in  # A file is its own network
 
@@ -87,7 +97,8 @@ def predict(
         if like := stand_in(asked.casefold(), request.mode):
             named, asked, note = asked, like.workload, like.words
             request = replace(request, mode=like.mode)
-    sets = grouped((count, gpu) for gpu, count in _numbered(gpus, request.counts)).items()
+    numbered, taken = _numbered(gpus, request.counts)
+    sets = grouped((count, gpu) for gpu, count in numbered).items()
     if isinstance(asked, str):
         of = _served if asked.startswith(SERVED) else _traced
         found = (of(request, asked, ids, count, batch) for count, ids in sets for batch in request.batch)
@@ -109,21 +120,45 @@ def predict(
     return Answer(
         value=ordered,
         records=ordered,
-        issues=usual_variant(note),
+        issues=(*taken, *usual_variant(note)),
         exit_status=NoDataError.exit_code if all(record.refusal for record in ordered) else 0,
         to_table=lambda: show.table(ordered),
         to_data=lambda: show.document(ordered),
     )
 
 
-def _numbered(gpus: Sequence[str], counts: Sequence[int]) -> list[tuple[str, int]]:
-    """The id of each GPU with how many of it work together: the number beside its name, else all `counts`."""
-    found = (
-        (catalog.find(name).id, count)
-        for name, number in map(catalog.counted, gpus)
-        for count in ((number,) if number else counts)
-    )
-    return list(dict.fromkeys(found))
+def _step_of(name: str, mode: Mode | Method | None) -> tuple[str, Mode | None, str]:
+    """What is predicted of a language model by its name, as `bench` measures it first: its training by a
+    method, the decoding of our own sizes; and what it is taken as. Anything else stays as it is.
+
+    Raises InputError for a method of what is not a language model.
+    """
+    from gpuwise.workloads import llm
+
+    method = next((each for each in llm.METHODS if each == mode), None)
+    way = "train" if method else cast("Mode | None", mode)
+    ours = name in llm.SHAPES and name not in registry.names()
+    # Models of others answer by their engine, which predicts prompts and answers together.
+    if name.startswith(SERVED) or not (method or ours):
+        return name, way, ""
+    step = registry.expand(name, (way or "infer",), (method,) if method else ())[0]
+    return step, way, f"{name!r} is taken as {registry.get(step).spec.id}"
+
+
+def _check_from_one(**numbers: Sequence[int | None]) -> None:
+    """Raise InputError where a field has a number below 1."""
+    for name, values in numbers.items():
+        if wrong := [each for each in values if each is not None and each < 1]:
+            raise InputError(f"{name} takes numbers from 1 on, not {wrong[0]}", hint=f"such as {name}=16")
+
+
+def _numbered(gpus: Sequence[str], counts: Sequence[int]) -> tuple[list[tuple[str, int]], tuple[Issue, ...]]:
+    """The id of each GPU with how many of it work together: the number beside its name, else all `counts`;
+    and what names of several variants are taken as."""
+    meant = [(catalog.resolve(name), number) for name, number in map(catalog.counted, gpus)]
+    found = ((one.spec.id, n) for one, number in meant for n in ((number,) if number else counts))
+    notes = dict.fromkeys(one.note for one, _ in meant)
+    return list(dict.fromkeys(found)), tuple(issue for note in notes for issue in usual_variant(note))
 
 
 def _module(request: PredictRequest, module: Any, gpus: Sequence[str], count: int) -> tuple[Record, ...]:
@@ -145,11 +180,15 @@ def _module(request: PredictRequest, module: Any, gpus: Sequence[str], count: in
         raise InputError(f"a module has no mode {mode}", hint="train or infer")
     if mode == "train" and not any(True for _ in parameters()):
         raise InputError("the module has no parameters to train", hint="mode='infer'")
+    precision = Precision(request.precision or Precision.BF16)
+    if precision not in NETWORK_PRECISIONS:  # its products would need other layers
+        problem = f"a module does not run in {precision} by itself"
+        raise InputError(problem, hint=f"choose from {', '.join(NETWORK_PRECISIONS)}")
     config = RunConfig(
         workload=f"{MODULE}{type(module).__name__}",
         mode=mode,
         recipe="stock",
-        precision=Precision(request.precision or Precision.BF16),
+        precision=precision,
         compile=request.compile,
     )
     trace = trace_module(
@@ -160,6 +199,8 @@ def _module(request: PredictRequest, module: Any, gpus: Sequence[str], count: in
         precision=config.precision,
         compiled=request.compile,
     )
+    if not trace.batch:
+        raise InputError("the example inputs hold no item", hint="give inputs of one item or more")
     return forecast_trace(trace, config, gpus, item="item", count=count)
 
 
@@ -172,14 +213,13 @@ def _traced(
     try:
         work = registry.get(workload)
     except InputError:
-        # Our own decoder has steps that can be measured, which the error names.
         from gpuwise.facts import llms
 
-        if not (llms.known(workload) or llms.note(workload)) or workload.startswith("llm-"):
+        if not (llms.known(workload) or llms.note(workload)):
             raise
         return _served(request, SERVED + workload.casefold(), gpus, count, batch)  # by its public name
     spec = work.spec
-    mode = request.mode or spec.modes[0]
+    mode = cast("Mode", request.mode or spec.modes[0])  # a method is read before
     if spec.is_limit:  # kernels of networks say nothing of a copy or a link at its best
         problem = f"{spec.id} is a limit of the hardware, which is stated or measured and not predicted"
         raise InputError(problem, hint=f"gpuwise show GPU, or gpuwise bench {spec.id}")
@@ -276,6 +316,7 @@ def _served(
             raise InputError(problem, hint="a shorter prompt, or a config.json of the stretched model")
         prompt = answer = model.context // 2
     usual = llms.stored(model, name) or Precision.BF16
+    workload = f"{SERVED}{model.name}" if llms.note(name) else workload  # as the note says
     precision = Precision(request.precision or usual)
     config = RunConfig(workload=workload, mode="infer", precision=precision, batch=batch)
     return forecast_served(config, gpus, lengths=Lengths(prompt=prompt, answer=answer), count=count)
@@ -425,6 +466,8 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
 
     if not isinstance(request, FitRequest):
         request = FitRequest(model=request, **options)
+    elif options:
+        request = replace(request, **options)
     model = llms.find(request.model)
     longest = max(request.contexts, default=0)
     beyond = f"{model.name} was made for {model.context:,} tokens, not {longest:,}"
@@ -433,10 +476,13 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
         hint = f"--context {model.context}, or a config.json with what its publisher stretches it to"
         raise InputError(beyond, hint=hint)
     left_out = (Issue.warning("left-out", f"left out: {beyond}"),) if held != request.contexts else ()
-    rows = tuple(_planned(request, model, held))
+    numbers = {"contexts": request.contexts, "batches": request.batches, "counts": request.counts}
+    _check_from_one(**numbers, rank=(request.rank,))
+    sets, taken = _numbered(request.gpus or here() or USUAL_GPUS, request.counts)
+    rows = tuple(_planned(request, model, held, sets))
     return Answer(
         value=rows,
-        issues=(*usual_variant(llms.note(request.model)), *left_out),
+        issues=(*taken, *usual_variant(llms.note(request.model)), *left_out),
         exit_status=0 if any(row.fits for row in rows) else NoDataError.exit_code,
         to_table=lambda: show.fit_table(rows, request.model, every=request.every or bool(request.weights)),
         to_data=lambda: show.fit_document(rows),
@@ -444,8 +490,10 @@ def fit(request: FitRequest | str, **options: Any) -> Answer[tuple[Fit, ...]]:
     )
 
 
-def _planned(request: FitRequest, model: LanguageModel, held: tuple[int, ...]) -> Iterator[Fit]:
-    """Every way to run the model on every GPU, in contexts that it can hold.
+def _planned(
+    request: FitRequest, model: LanguageModel, held: tuple[int, ...], sets: Sequence[tuple[str, int]]
+) -> Iterator[Fit]:
+    """Every way to run the model on every one of these GPUs and numbers, in contexts that it can hold.
 
     Raises InputError for a format, task or optimiser that there is not, and for a size of memory with which
     no GPU that is asked for is sold.
@@ -462,13 +510,16 @@ def _planned(request: FitRequest, model: LanguageModel, held: tuple[int, ...]) -
     ):  # fmt: skip
         if unknown := [name for name in names if name not in known]:
             raise InputError(f"unknown {what} '{unknown[0]}'", hint=f"choose from {', '.join(known)}")
-    sets = _numbered(request.gpus or here() or USUAL_GPUS, request.counts)
     gpus = tuple(dict.fromkeys(gpu for gpu, _ in sets))
     shared = [gpu for gpu in gpus if catalog.get(gpu).memory_varies]
     sizes = {round((catalog.get(gpu).memory_bytes or 0.0) / 2**30) for gpu in gpus}
     if request.memory and not shared and sizes != {round(request.memory)}:
-        problem = f"{gpus[0]} is not sold with {request.memory:g} GB: a size is asked of shared memory alone"
-        raise InputError(problem, hint="leave out --memory; GPUs by their memory: --gpu 24GB..")
+        size = f"{request.memory:g} GB"
+        problem = f"a chip that is sold with {size} is asked for, and none is named"
+        if request.gpus:
+            problem = f"{gpus[0]} is not sold with {size}: a size is asked of shared memory alone"
+        hint, size = "GPUs of that memory", f"{request.memory:g}GB"
+        raise InputError(problem, hint=hint, code="fit-memory", model=request.model, size=size)
     for task in tasks:
         stored = llms.stored(model) if task == "infer" else None  # Also in the format of its publisher
         named = llms.named_format(request.model) if task == "infer" else None

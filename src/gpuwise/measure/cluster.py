@@ -70,6 +70,13 @@ class ClusterJob:
         return f'{shlex.join(words)}{meeting} --output "{output}"'
 
 
+# What the script says itself; each has an option of `launch`, but for one task a machine.
+SET_OF_SBATCH = frozenset((
+    "--job-name", "-J", "--nodes", "-N", "--ntasks-per-node", "--gpus-per-node", "--time", "-t",
+    "--output", "-o",
+))  # fmt: skip
+
+
 def check(job: ClusterJob) -> None:
     """Raise InputError where the arguments say what the job itself decides."""
     taken = [word for word in job.arguments if word.split("=")[0] in JOB_OPTIONS]
@@ -108,6 +115,10 @@ def script(job: ClusterJob, options: tuple[str, ...] = ()) -> str:
     for option in options:
         if not option.startswith("-") or "\n" in option:
             raise InputError(f"{option!r} is not an option of sbatch", hint="such as --partition=gpu")
+        # The last of two would hold, and what is run goes by the first.
+        if re.split(r"[= ]", option)[0] in SET_OF_SBATCH or option[:2] in SET_OF_SBATCH:
+            hint = "use those of launch: --nodes, --gpus-per-node, --name, --time, --folder"
+            raise InputError(f"{option}: the job sets this itself", hint=hint)
     stem = f"{job.folder}/{job.name}-$SLURM_JOB_ID"
     # All meet on the first machine, which the script calls `head`.
     line = job.command(host="$head", rank="$SLURM_NODEID", output=f"{stem}-$SLURM_NODEID.json")
@@ -157,12 +168,20 @@ def manifest(job: ClusterJob, *, image: str, claim: str | None = None, push: str
     """
     if not image.strip():
         raise InputError("the name of the image is empty", hint="such as registry/gpuwise")
-    if claim is None and push is None:
+    if claim and not job.folder.startswith("/"):
+        raise InputError(
+            f"{job.folder!r} is not a place in a pod", hint="a path from the root: --folder /results"
+        )
+    if claim and not re.fullmatch(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?", claim):
+        raise InputError(
+            f"{claim!r} is not the name of a volume claim", hint="small letters, digits, - and ."
+        )
+    if not claim and not push:
         problem = "results would be lost with their pods"
         raise InputError(problem, hint="name a volume claim, or a server that takes them", code="lost")
     output = f"{job.folder}/{job.name}-$JOB_COMPLETION_INDEX.json"
     line = job.command(host=f"{job.name}-0.{job.name}", rank="$JOB_COMPLETION_INDEX", output=output)
-    if push is not None:
+    if push:
         # Also what a failed measurement left; the pod ends as the measurement did, unless nothing arrived.
         sent = f'gpuwise push "{output}" --to {shlex.quote(push)}'
         line = f"mkdir -p {shlex.quote(job.folder)}; {line}; code=$?; {sent} && exit $code"
@@ -177,9 +196,9 @@ def manifest(job: ClusterJob, *, image: str, claim: str | None = None, push: str
     work["spec"]["activeDeadlineSeconds"] = seconds(job.time)
     bench |= {"image": image, "command": ["bash", "-c", line]}
     bench["resources"]["limits"]["nvidia.com/gpu"] = job.gpus_per_node
-    if push is None:
+    if not push:
         del bench["env"]
-    if claim is not None:
+    if claim:
         pod["volumes"].append({"name": "results", "persistentVolumeClaim": {"claimName": claim}})
         bench["volumeMounts"].append({"name": "results", "mountPath": job.folder})
     if job.nodes == 1:
@@ -306,6 +325,10 @@ class Rack:
             return is_bundle
 
         left = [host for host in self.hosts if not (self.folder / f"{host.name}.zip").exists()]
+        if kept := len(self.hosts) - len(left):
+            self.show(
+                f"{kept} of {len(self.hosts)} hosts are not asked again: their bundles are in {self.folder}"
+            )
         words = f"accept {shlex.join(arguments)} -o bundle.zip"
         return self._run(left, lambda host: f"{host.command} {words}", "bundle.zip", keep, limit_s)
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal, Self, get_args, get_type_hints
 
@@ -191,6 +192,10 @@ _ITEMS: tuple[tuple[str, Callable[[object], bool], str, str], ...] = (
     ("str,", lambda each: not isinstance(each, str), "names", "'rtx-4090'"),
     ("Result,", lambda each: isinstance(each, str | Path), "results", "load('result.json')"),
 )
+# The same of fields of one value.
+_ALONE: Mapping[str, tuple[type, str]] = {
+    "str": (str, "text"), "int": (Integral, "a whole number"), "float": (Real, "a number"),
+}  # fmt: skip
 
 
 class Asked:
@@ -212,6 +217,11 @@ class Asked:
                         raise InputError(problem, hint=f"such as {field.name}={such}")
                 made = map(Path, items) if item.startswith("Path") else items
                 object.__setattr__(self, field.name, (tuple if several == "tuple" else frozenset)(made))
+                continue
+            single = kind.removesuffix(" | None")
+            wanted, what = _ALONE.get(single, (object, ""))
+            if not isinstance(value, wanted) and not (value is None and single != kind):
+                raise InputError(f"{field.name} takes {what}, not {value!r}", hint=f"give {what}")
 
     @classmethod
     def of(cls, given: object, field: str = "") -> Self:
@@ -221,7 +231,7 @@ class Asked:
         if field and isinstance(given, str | Sequence):
             return cls(**{field: given})
         name = cls.__name__
-        raise InputError(f"the job takes a {name}, not {type(given).__name__}", hint=f"give {name}(...)")
+        raise InputError(f"the job takes {name}, not {type(given).__name__}", hint=f"give {name}(...)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

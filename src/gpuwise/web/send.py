@@ -35,7 +35,8 @@ def check_address(address: str) -> None:
     """Raise InputError where this is not the address of a server."""
     if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).hostname:
         hint = f"http://{address}" if re.match(r"[\w.-]+(:\d+)?(/|$)", address) else "http://lab:8080"
-        raise InputError(f"{address!r} is not an address of a server", hint=hint)
+        named = address.partition("?")[0]  # what follows is of this request
+        raise InputError(f"{named!r} is not an address of a server", hint=hint)
 
 
 def post(address: str, data: bytes, headers: Mapping[str, str], *, within_s: float) -> Sent:

@@ -115,9 +115,10 @@ class Team:
     names none, MachineError where it refuses."""
 
     def __init__(self, url: str, *, webhook: bool = False) -> None:
-        # A path that ends in .db is of an SQLite file; PostgreSQL has the driver that gpuwise installs.
+        # Such a path is of an SQLite file, no result to be shown; PostgreSQL has the driver that gpuwise
+        # installs.
         scheme, mark, rest = url.partition("://")
-        if not mark and url.endswith(".db"):
+        if not mark and url.endswith((".db", ".sqlite", ".sqlite3")):
             url = f"sqlite:///{url}"
         elif scheme in ("postgresql", "postgres"):
             url = f"postgresql+psycopg://{rest}"
@@ -125,7 +126,8 @@ class Team:
             more = {"pool_size": CONNECTIONS, "pool_timeout": BUSY_S} if "postgres" in url else {}
             self.engine = sql.create_engine(url, pool_pre_ping=True, **more)
         except (ArgumentError, NoSuchModuleError, ModuleNotFoundError) as error:
-            problem = f"cannot use the database {url.partition('//')[0]}//...: {error}"
+            named = f"{scheme}://..." if mark else url  # what follows may hold a password
+            problem = f"cannot use the database {named}: {error}"
             raise InputError(problem, hint="team.db, or postgresql://user:password@host/name") from error
         if self.engine.dialect.name == "sqlite":
             as_a_server_needs(self.engine)

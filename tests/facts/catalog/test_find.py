@@ -101,6 +101,13 @@ def test_ambiguous_names_list_their_variants(name: str) -> None:
     assert shown.id in str(caught.value)
 
 
+def test_a_filter_that_one_gpu_meets_is_no_number_of_gpus() -> None:
+    for words, hint in (("a", "ask for rtx-3050-a-laptop"), ("laptop", "name one of them")):
+        with pytest.raises(InputError) as caught:
+            catalog.find(words)
+        assert caught.value.hint == hint
+
+
 def test_no_other_name_is_of_two_makers() -> None:
     # What COMPLETE leaves out, and nothing else.
     for spec in catalog.all_gpus():
@@ -162,7 +169,12 @@ def test_what_people_type(name: str, gpu_id: str) -> None:
         *(("4070tis", "rtx-4070-ti-super"), ("2070s", "rtx-2070-super"), ("7600s", "rx-7600s")),
         *(("980ti", "gtx-980-ti"), ("rx9070xt", "rx-9070-xt"), ("9060xt 8g", "rx-9060-xt-8gb")),
         *(("5080m", "rtx-5080-laptop"), ("4070 notebook", "rtx-4070-laptop"), ("a4000 ada", "rtx-4000-ada")),
-        *(("mi308", "mi308x"), ("a100 pcie 40", "a100-pcie-40gb"), ("AGX Orin 64", "jetson-agx-orin-64gb")),
+        *(
+            ("mi308", "mi308x"),
+            ("jetson orin", "jetson-agx-orin-64gb"),
+            ("a100 pcie 40", "a100-pcie-40gb"),
+            ("AGX Orin 64", "jetson-agx-orin-64gb"),
+        ),
         *(("8xH100 SXM5", "h100-sxm5-80gb"), ("H100 x8", "h100-sxm5-80gb"), ("DGX A100", "a100-sxm4-80gb")),
         *(("8xT4", "t4"), ("gpu_1x_a10", "a10"), ("nvidia-h100-mega-80gb", "h100-sxm5-80gb")),
         *(("rtx6000pro", "rtx-pro-6000-blackwell-ws"), ("pro 6000 bw", "rtx-pro-6000-blackwell-ws")),

@@ -94,7 +94,9 @@ def test_a_job_is_waited_for(slurm: Path, tmp_path: Path) -> None:
 
 
 def test_kubernetes_has_a_pod_a_machine_that_meet_at_the_first() -> None:
-    service, job = json.loads(cluster.manifest(JOB, image="me/gpuwise:1", claim="disk"))["items"]
+    service, job = json.loads(
+        cluster.manifest(replace(JOB, folder="/r"), image="me/gpuwise:1", claim="disk")
+    )["items"]
     assert service["spec"]["selector"] == {"job-name": job["metadata"]["name"]}
     spec = job["spec"]
     assert (spec["completions"], spec["parallelism"], spec["completionMode"]) == (2, 2, "Indexed")
@@ -109,7 +111,8 @@ def test_kubernetes_has_a_pod_a_machine_that_meet_at_the_first() -> None:
 
 
 def test_one_machine_needs_no_meeting() -> None:
-    alone = ClusterJob(nodes=1, gpus_per_node=4, arguments=("resnet50", "--gpus", "1,2,4"))
+    words = ("resnet50", "--gpus", "1,2,4")
+    alone = ClusterJob(nodes=1, gpus_per_node=4, arguments=words, folder="/r")
     (job,) = json.loads(cluster.manifest(alone, image="x", claim="disk"))["items"]
     line = job["spec"]["template"]["spec"]["containers"][0]["command"][2]
     assert line.startswith("gpuwise bench resnet50 --gpus 1,2,4 --output")

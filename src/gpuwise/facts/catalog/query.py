@@ -272,6 +272,9 @@ def not_found(name: str) -> InputError:
     """The error for a name that is not one GPU: a filter, several variants, a near miss, or unknown."""
     name = name.strip()[:LONGEST_NAME]
     if name and not is_name(name) and (meant := select(name)):
+        if len(meant) == 1:  # by an architecture, a chip or part of a name that nothing else has
+            problem = f"no GPU in the catalog is called {name!r}{guess([meant[0].id])}"
+            return InputError(problem, hint=f"ask for {meant[0].id}")
         problem = f"{name!r} is {len(meant)} GPUs of the catalog where one is needed"
         return InputError(problem, hint="name one of them", code="filter", words=name)
     words = words_of(name)
