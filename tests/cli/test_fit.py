@@ -254,3 +254,10 @@ def test_what_is_no_language_model_is_told_a_verb_that_takes_it(
     code, _, err = gpuwise("fit", *words)
     assert code == 2
     assert f"gpuwise {follow}\n" in err
+
+
+def test_how_cards_are_joined_is_said_where_a_bridge_decides(gpuwise: Callable[..., Ran]) -> None:
+    said = "".join(map(str, gpuwise("fit", "qwen3-30b-a3b", "--gpus", "2", "--gpu", "3090,4090,h100-sxm")))
+    assert "2 x rtx-3090: joined by NVLink" in said
+    assert "2 x rtx-4090: joined by PCIe 4.0 through host memory" in said
+    assert "h100-sxm5-80gb: joined" not in said

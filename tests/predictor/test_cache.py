@@ -252,3 +252,22 @@ def test_a_series_of_what_was_kept_before_is_as_long_as_the_first(monkeypatch: p
     found = trace_store.series(RunConfig(workload="resnet50", mode="train", precision="bf16"))
     assert len(found.batches) > 10
     assert found.at(64).items == 128.0
+
+
+@pytest.mark.parametrize("last", [4, 2])
+def test_a_series_is_the_same_after_it_was_recorded(monkeypatch: pytest.MonkeyPatch, last: int) -> None:
+    """Where three traces do not tell the others, or the third cannot be recorded."""
+    kept: dict[int, Trace] = {}
+
+    def obtain(config: RunConfig, batch: int) -> Trace:
+        if batch > last * 256:
+            raise InputError("too large", hint="a smaller one")
+        return kept.setdefault(
+            batch, replace(made(batch, odd=float(batch == 512)), workload="resnet50", version=1)
+        )
+
+    monkeypatch.setattr(trace_store, "obtain", obtain)
+    monkeypatch.setattr(trace_store, "find", lambda config, version: kept.get(config.batch))
+    asked = RunConfig(workload="resnet50", mode="train", precision="bf16")
+    first, second = trace_store.series(asked), trace_store.series(asked)
+    assert first.batches == second.batches

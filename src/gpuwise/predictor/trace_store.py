@@ -250,13 +250,16 @@ def series(config: RunConfig) -> Series:
     known = {b: found for b in tried if (found := find(replace(config, batch=b), spec.version))}
     if len(known) == len(tried):
         return Series(tuple(known), start, known.__getitem__)
-    try:
-        some = known.values() if len(known) > 1 else [obtain(config, start * k) for k in (1, 2, 4)]
-        document = encode({"": tuple(some)})
-    except (InputError, MachineError):  # some do not tell the others, or none can be recorded
-        held = known or {start: obtain(config, start)}
-        return Series(tuple(held), start, held.__getitem__)
-    return Series(tuple(tried), start, remember(lambda batch: at(document, "", batch)))
+    if len(known) < 2:
+        with suppress(InputError, MachineError):  # some cannot be recorded
+            for times in (1, 2, 4):
+                known[start * times] = obtain(config, start * times)
+    known = known or {start: obtain(config, start)}
+    if len(known) > 1:
+        with suppress(InputError):  # these do not tell the others
+            document = encode({"": tuple(known[batch] for batch in sorted(known))})
+            return Series(tuple(tried), start, remember(lambda batch: at(document, "", batch)))
+    return Series(tuple(sorted(known)), start, known.__getitem__)
 
 
 def decoded(config: RunConfig) -> Trace | None:

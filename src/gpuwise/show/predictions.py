@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from gpuwise.errors import NoDataError
 from gpuwise.facts import catalog, llms
 from gpuwise.model.precision import GGUF, Precision
 from gpuwise.model.question import Question
 from gpuwise.model.result import Record, grouped
 from gpuwise.model.units import Amount, gibibytes, percent, seconds, significant, watts, whole
+from gpuwise.predictor.card import bus
 from gpuwise.show.table import Table, per_joule, picked, rate, span, throughput
 
 if TYPE_CHECKING:
@@ -196,6 +199,13 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
             "full fine-tuning keeps weights, gradients and moments in 16 bits, 8 bytes a parameter, "
             "as recipes for one GPU do; mixed precision takes 16: --optimiser adamw32"
         )
+    split = dict.fromkeys(
+        (row.gpu_id, row.plan.gpus) for row in shown if row.plan.gpus > 1 and not row.plan.dealt
+    )
+    for gpu, count in split:
+        if catalog.get(gpu).text("form") == "pcie":  # a bridge is bought apart, and decides
+            with suppress(NoDataError):
+                notes.append(f"{count} x {gpu}: joined by {bus(gpu, count)[1]}")
     if odd := [row for row in shown if row.replaced]:
         instead = " or ".join(sorted({row.product for row in odd}))
         notes.append(f"*: the GPU has no units for this format: its products are in {instead}")

@@ -1079,3 +1079,11 @@ def test_a_rate_beside_which_sparsity_is_set_aside_is_dense(aside: str, verdict:
     text = f"A100 SXM 40 GB, peaks in TFLOPS:\n\n- FP32: 19.5\n- FP16: 312 ({aside})\n- Memory: 40 GB\n"
     found = audit.audit_text(text).findings
     assert [f.verdict for f in found if f.field == "peak:fp16"] == [verdict]
+
+
+@pytest.mark.parametrize(("heading", "read"), [("samples", 0), ("steps", 0), ("images/s", 1)])
+def test_what_was_counted_for_a_speed_is_none(heading: str, read: int) -> None:
+    row = "| bert-large train fp32 eager | 59.6 s | 497 |"
+    table = f"**NVIDIA H200**\n\n| measurement | length | {heading} |\n|---|---|---|\n{row}"
+    found = audit.audit_text(table, "page.md").findings
+    assert [one.stated for one in found] == ["497"] * read

@@ -874,7 +874,7 @@ class Grid:
         # "1 GPU | 2 GPUs | 4 GPUs" along the top.
         owner = replace(owner, count=count_in(top.text) or owner.count)
         speed = top.first in (None, "throughput") or (top.unit is None and str(top.first)[:5] == "peak:")
-        if row and column != self.counting and speed:
+        if row and column != self.counting and speed and not CUES["counted_work"].fullmatch(top.text.strip()):
             for placed in self.placed(cell, label, owner, row, column):
                 if placed.reading.token.text == cell.text.strip("~\u2248 "):
                     yield placed
