@@ -82,7 +82,9 @@ def compare(a: Measurement, b: Measurement, stored: Spread | None = None) -> Com
         verdict = "slower"
     elif (doubts or basis == "assumed") and not ratio.low <= 1 <= ratio.high:
         kind = " and ".join(doubts) or "single"
-        doubt = f"{kind} runs may differ by {percent(max(sure.high / sure.value - 1, 0), 0)}: repeat both"
+        apart = max(sure.high / sure.value - 1, 0)
+        share = percent(apart, 0) if apart < 1 else "more than a factor of two"
+        doubt = f"{kind} runs may differ by {share}: repeat both"
         note = f"{note}; {doubt}" if note else doubt
     return Comparison(cell=cell, a=a, b=b, ratio=ratio, verdict=verdict, note=note, basis=basis)
 
