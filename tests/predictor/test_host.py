@@ -134,17 +134,6 @@ def test_where_the_gpu_is_hardly_later_a_slow_host_is_waited_for_and_a_quick_one
 
 
 @pytest.mark.parametrize("mode", ["train", "infer"])
-def test_of_few_launches_less_is_known(mode: str) -> None:
-    own, late = card("h200-sxm"), {**RATES, "host.launch": 1e-3}
-    few, enough, many = (
-        spent(replace(step({"forward": count}), mode=mode), own, late).host for count in (40, 400, 4000)
-    )
-    assert few[0] > 1.5 * enough[0]
-    assert few[1] > 1.5 * enough[1]
-    assert enough == pytest.approx(many, rel=0.02)
-
-
-@pytest.mark.parametrize("mode", ["train", "infer"])
 def test_a_host_that_was_measured_is_known_better(mode: str) -> None:
     (quick, slow), (less, more) = (hosts(mode, calibrated=known) for known in (False, True))
     assert quick < less < 1.0 < more < slow

@@ -262,7 +262,7 @@ def _convolution(kernel: Kernel, *, compiled: bool) -> list[str]:
     # heuristics do not take it (profiles of four networks), a search among its algorithms does.
     layout = "nchw" if channels_first(kernel.name, compiled=compiled) else "nhwc"
     fewer = what == ["window"] and (layout, kernel.dtype) == ("nchw", "fp32") and not special
-    fewer = fewer and UNSEARCHED[1:] not in suffixes
+    fewer = fewer and DIRECT[1:] not in suffixes
     method = ["winograd"] if fewer and (high, wide, stride) == (3, 3, 1) else []
     return [" ".join((*what, *special)), *inner, direction, f"{layout} {_width(kernel)}", *method]
 
@@ -430,8 +430,9 @@ _ROWS_TAKEN = ("aten.embedding", "aten.index_select", "aten.index:rows")
 _PLACES = 1500.0
 # Of an element; whole numbers and truths have others.
 _BYTES: Mapping[str, float] = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0}
-# How names of convolutions end whose tensors are in that order, and whose algorithm was not searched for.
-CHANNELS_FIRST, UNSEARCHED = ":nchw", ":heuristic"
+# How names of convolutions end whose tensors are in that order, and which cuDNN computes with all
+# multiplications: its algorithm was not searched for, or its window has gaps, which Winograd's method lacks.
+CHANNELS_FIRST, DIRECT = ":nchw", ":heuristic"
 # How names of kernels end that add rows by indices.
 SORTED = ":sorted"
 # How names of the products of cuDNN's recurrent networks end that wait for the place before: one launched for

@@ -344,10 +344,6 @@ FAMILIAR = 0.4
 # How far the time of experts may be from that of evenly chosen ones, as a logarithm: of 163 pairs of public
 # kernels, even and by a power law, four in five are within a factor of 1.48.
 UNEVEN = 0.39
-# Launches from which hosts differ as far as on average: of 918 steps of 20 machines those that wait for the
-# host were 18 % off from a thousand launches on, 23 % at two hundred and 43 % below thirty, of which fewer
-# than the second number are too few to say more.
-EVENS_OUT, FEW = 400.0, 30.0
 # Of a slower clock, by how much it may be other: energies of an operation are known within half.
 SLOWED = 0.5
 # Steps, each of one trace on one card, that are remembered: some two hundred bytes each.
@@ -414,10 +410,8 @@ def spent(trace: Trace, card: Card, on: Rates, own: rates.Operators | None = Non
     scatter = hypot(classes, UNEVEN / rates.novelty() * float(each @ kernels.routed)) / busy
     # Of slower kernels a step is longer by a part: it is a softened maximum.
     familiar = FAMILIAR if trace.workload in rates.measured_networks() else 1.0
-    # What the host takes for each of them evens out over many.
-    apart = max(1.0, EVENS_OUT / max(FEW, float(kernels.counts.sum()))) ** 0.25
     quick, slow = (
-        busy + host_waits(trace, each, {**on, "host": on["host"] * factor**apart})
+        busy + host_waits(trace, each, {**on, "host": on["host"] * factor})
         for factor in rates.hosts(trace.mode, calibrated=own is not None)
     )
     return Spent(
