@@ -41,7 +41,7 @@ class PredictRequest(Asked):
     `served:NAME` for a language model behind an engine; or a torch module itself, with `inputs`."""
     inputs: tuple[Any, ...] | Mapping[str, Any] | None = None
     """Example arguments of a module's forward pass; only their shapes and formats count. The first size of
-    the first one is the batch."""
+    the first one is the batch, the second where the module is not `batch_first`."""
     gpus: tuple[str, ...] = ()  # Ids or names, `4x rtx-4090` in that number; empty = the whole catalog
     mode: Mode | None = None  # None = the workload's first
     # None = bf16 where the workload has it, of a served model the format in which it is published
@@ -169,6 +169,9 @@ def _traced(
     from gpuwise.predictor.forecast import forecast  # numpy: only when it is asked
     from gpuwise.predictor.trace_store import check_offered, with_own
 
+    decodes = f"{workload}-decode"  # what a language model of ours does unless told otherwise
+    if request.mode in ("infer", None) and workload not in registry.names() and decodes in registry.names():
+        workload = decodes
     try:
         work = registry.get(workload)
     except InputError:
