@@ -236,7 +236,7 @@ def calibration_of(result: Result, gpus: Sequence[str]) -> Calibration:
     for network in set(networks):  # of each, after the factor of the others
         mine = networks == network
         errors[mine] += log(own_factor(measured[~mine], predicted[~mine]))
-    halves = np.array([halves_with(own, usual(trace, own), "calibrated") for *_, trace in steps])
+    halves = np.array([halves_with(usual(trace, own), "calibrated") for *_, trace in steps])
     sizes = np.abs(errors) / np.where(errors > 0.0, *halves.T)  # those that were quicker, and slower
     width, factor = own_width(sizes), own_factor(measured, predicted)
     return Calibration(card_id=own.id, factor=factor, steps=len(steps), width=width)

@@ -335,8 +335,6 @@ def _launches(kernel: Kernel) -> int:
 
 Evidence = Literal["spec-only", "calibrated", "transferred"]
 Bound = Literal["compute", "memory", "launch"]
-# Formats of fitted products; fp16 runs in the kernels of bf16.
-_FITTED = frozenset({"bf16", "fp16", "fp8", "fp32"})
 # Spread from which a class says little more than that its kernels move and compute something.
 NEW = 0.65
 # Part of the scatter of classes that is left of a network whose own steps they were fitted to.
@@ -344,8 +342,6 @@ FAMILIAR = 0.4
 # How far the time of experts may be from that of evenly chosen ones, as a logarithm: of 163 pairs of public
 # kernels, even and by a power law, four in five are within a factor of 1.48.
 UNEVEN = 0.39
-# Of a slower clock, by how much it may be other: energies of an operation are known within half.
-SLOWED = 0.5
 # Steps, each of one trace on one card, that are remembered: some two hundred bytes each.
 KEPT_STEPS = 2**15
 
@@ -375,7 +371,6 @@ class Spent:
     that it consists of."""
     host: tuple[float, float]
     """By how much the step is shorter on a quick host and longer on a slow one, in log space."""
-    slowed: float  # By how much the power limit lowers the clock, in log space
     new: float  # Share of the time in classes of which nothing alike was measured
 
     @property
@@ -399,8 +394,7 @@ def spent(trace: Trace, card: Card, on: Rates, own: rates.Operators | None = Non
     """The time of a step by these rates of the card, and its own measured operators. Raises NoDataError where
     the card lacks a format."""
     kernels = of_trace(trace)
-    each, held_clock = paced(trace, card, on)
-    each = each * kernels.counts
+    each = paced(trace, card, on)[0] * kernels.counts
     if own is not None:
         each = each * factors(trace.kernels, own.factors, compiled=trace.compiled)
     waits, of, busy = host_waits(trace, each, on), kernels.classes, max(float(each.sum()), 1e-12)
@@ -417,8 +411,7 @@ def spent(trace: Trace, card: Card, on: Rates, own: rates.Operators | None = Non
     return Spent(
         busy=busy, waits=waits, shares=_shares(kernels, card, on, each, waits),
         spread=scatter * (busy / total) ** SOFTENED * familiar * evened(kernels, each),
-        host=(log(total / quick), log(slow / total)), slowed=max(0.0, -log(held_clock)),
-        new=float(each @ (of.spread >= NEW)) / max(total, 1e-12),
+        host=(log(total / quick), log(slow / total)), new=float(each @ (of.spread >= NEW)) / total,
     )  # fmt: skip
 
 
@@ -445,14 +438,11 @@ def step(
         evidence = "calibrated"
     own = None if parameters is None else rates.on_card(parameters, card)
     found = usual(trace, card) if own is None else spent(trace, card, own)
-    seconds, other = found.seconds * factor, of_card(found, trace, card, source)
-    quicker, slower = (
-        rates.widened(
-            hypot(width * half, other) + apart, unknown=trace.unknown,
-            known=trace.known if trace.kernels else 0.0, format_seen=trace.precision in _FITTED,
-        ) + card.unproven(trace.precision)
-        for half in halves_with(card, found, evidence)
-    )  # fmt: skip
+    seconds = found.seconds * factor
+    other = 0.0 if source is None else rates.unlike(source, card, trace.precision)
+    more = apart + card.unproven(trace.precision)
+    more += rates.unknown_half(trace.known if trace.kernels else 0.0, trace.unknown)
+    quicker, slower = (hypot(width * half, other) + more for half in halves_with(found, evidence))
     return Step(
         throughput=rates.around(
             trace.items / seconds, quicker, below=slower, method=f"conformal, {evidence}"
@@ -463,22 +453,14 @@ def step(
     )  # fmt: skip
 
 
-def of_card(found: Spent, trace: Trace, card: Card, source: Card | None = None) -> float:
-    """What widens a half width for the card: its slower clock, or what differs on the card of a transfer."""
-    if source is None:
-        return SLOWED * found.slowed
-    slower = found.slowed - usual(trace, source).slowed
-    return hypot(SLOWED * slower, rates.unlike(source, card, trace.precision))
-
-
-def halves_with(card: Card, found: Spent, evidence: Evidence) -> tuple[float, float]:
+def halves_with(found: Spent, evidence: Evidence) -> tuple[float, float]:
     """Half widths in log space, towards a quicker and towards a slower step, from errors of other cards, how
     its classes of kernels scatter and hosts differ: cards, networks and hosts are new apart from each other.
     A network that was measured on another card is not new. Few cards are known of some levels, but a
     measurement more is no reason to know less than the data sheet does."""
     new = rates.novelty() * found.spread
-    spec = hypot(rates.step_half("spec-only", card.family), new)
-    own = hypot(rates.step_half(evidence, card.family), 0.0 if evidence == "transferred" else new)
+    spec = hypot(rates.step_half("spec-only"), new)
+    own = hypot(rates.step_half(evidence), 0.0 if evidence == "transferred" else new)
     quicker, slower = (hypot(min(spec, own), host) for host in found.host)
     return quicker, slower
 
