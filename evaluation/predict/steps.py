@@ -49,8 +49,8 @@ from gpuwise.predictor.card import Card, card
 from gpuwise.predictor.evidence import own_factor, own_width
 from gpuwise.predictor.forecast import LIKELY, exchange
 from gpuwise.predictor.kernels import Trace
-from gpuwise.predictor.rates import ERRORS, MEASURED, novelty, unlike
-from gpuwise.predictor.step import CONTEXT, VISIBLE, step, usual, workspace_bytes
+from gpuwise.predictor.rates import ERRORS, MEASURED, novelty
+from gpuwise.predictor.step import CONTEXT, VISIBLE, between, step, usual, workspace_bytes
 from gpuwise.store import load as load_result
 
 LEAST_ROWS, LEAST = 5, 0.05
@@ -211,7 +211,7 @@ def beyond(errors: Any, steps: Iterable[tuple[Trace, Card]], sources: Iterable[s
     spreads = np.empty(len(errors))
     for i, ((trace, on), source) in enumerate(zip_longest(steps, sources)):
         found = usual(trace, on)
-        new = unlike(card(source), on, trace.precision) if source else novelty() * found.spread
+        new = between(card(source), on, trace) if source else novelty() * found.spread
         spreads[i] = hypot(new, found.host[int(errors[i] > 0.0)])
     return np.sign(errors) * np.sqrt(np.maximum(LEAST**2, errors**2 - spreads**2))
 

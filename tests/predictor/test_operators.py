@@ -154,6 +154,14 @@ def test_a_transfer_to_another_batch_is_wider() -> None:
     assert widths[1] - widths[0] == pytest.approx(0.3)
 
 
+def test_a_transfer_knows_less_where_the_power_limit_lowered_one_clock_alone() -> None:
+    trace = trace_store.obtain(CONFIG)
+    slow = replace(OWN, power_w=0.3 * OWN.power_w)
+    assert usual(trace, slow).slowed > usual(trace, OWN).slowed + 0.1
+    same, other = (step(trace, slow, evidence="transferred", source=known) for known in (slow, OWN))
+    assert half(other) > 1.05 * half(same)
+
+
 def test_a_transfer_knows_more_where_multiprocessors_do_as_much_in_a_clock() -> None:
     trace = trace_store.obtain(CONFIG)
     alike, unlike = (

@@ -342,6 +342,9 @@ FAMILIAR = 0.4
 # How far the time of experts may be from that of evenly chosen ones, as a logarithm: of 163 pairs of public
 # kernels, even and by a power law, four in five are within a factor of 1.48.
 UNEVEN = 0.39
+# Of what two cards' clocks differ under their power limits, by how much a transfer may be off: energies of an
+# operation are known within half.
+SLOWED = 0.5
 # Steps, each of one trace on one card, that are remembered: some two hundred bytes each.
 KEPT_STEPS = 2**15
 
@@ -371,6 +374,7 @@ class Spent:
     that it consists of."""
     host: tuple[float, float]
     """By how much the step is shorter on a quick host and longer on a slow one, in log space."""
+    slowed: float  # By how much the power limit lowers the clock, in log space
     new: float  # Share of the time in classes of which nothing alike was measured
 
     @property
@@ -394,7 +398,8 @@ def spent(trace: Trace, card: Card, on: Rates, own: rates.Operators | None = Non
     """The time of a step by these rates of the card, and its own measured operators. Raises NoDataError where
     the card lacks a format."""
     kernels = of_trace(trace)
-    each = paced(trace, card, on)[0] * kernels.counts
+    each, held_clock = paced(trace, card, on)
+    each = each * kernels.counts
     if own is not None:
         each = each * factors(trace.kernels, own.factors, compiled=trace.compiled)
     waits, of, busy = host_waits(trace, each, on), kernels.classes, max(float(each.sum()), 1e-12)
@@ -411,7 +416,8 @@ def spent(trace: Trace, card: Card, on: Rates, own: rates.Operators | None = Non
     return Spent(
         busy=busy, waits=waits, shares=_shares(kernels, card, on, each, waits),
         spread=scatter * (busy / total) ** SOFTENED * familiar * evened(kernels, each),
-        host=(log(total / quick), log(slow / total)), new=float(each @ (of.spread >= NEW)) / total,
+        host=(log(total / quick), log(slow / total)), slowed=max(0.0, -log(held_clock)),
+        new=float(each @ (of.spread >= NEW)) / total,
     )  # fmt: skip
 
 
@@ -439,7 +445,7 @@ def step(
     own = None if parameters is None else rates.on_card(parameters, card)
     found = usual(trace, card) if own is None else spent(trace, card, own)
     seconds = found.seconds * factor
-    other = 0.0 if source is None else rates.unlike(source, card, trace.precision)
+    other = 0.0 if source is None else between(source, card, trace)
     more = apart + card.unproven(trace.precision)
     more += rates.unknown_half(trace.known if trace.kernels else 0.0, trace.unknown)
     quicker, slower = (hypot(width * half, other) + more for half in halves_with(found, evidence))
@@ -451,6 +457,12 @@ def step(
         watts=_watts(trace, card, seconds, found.busy * factor), bound=found.shares[0][0],
         shares=found.shares, evidence=evidence, new=found.new,
     )  # fmt: skip
+
+
+def between(source: Card, target: Card, trace: Trace) -> float:
+    """What widens a transfer, in log space: its cards' clocks under their limits, and what they do in one."""
+    slower = usual(trace, target).slowed - usual(trace, source).slowed
+    return hypot(SLOWED * slower, rates.unlike(source, target, trace.precision))
 
 
 def halves_with(found: Spent, evidence: Evidence) -> tuple[float, float]:
