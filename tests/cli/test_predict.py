@@ -123,7 +123,7 @@ def test_several_gpus_say_what_joins_them(gpuwise: Cli) -> None:
         (("resnet50", "--gpu", "t4", "--precision", "bf16"), 5, "t4 has no stated bf16 rate"),
         (("resnet50", "--gpu", "t4", "--precision", "bf16"), 5, "resnet50 --gpu t4 --precision fp16"),
         (("resnet50", "--gpu", "gaudi2"), 5, "next: gpuwise predict resnet50 --gpu all"),
-        (("llm-8b", "--gpu", "l4"), 2, "or llm-8b-prefill or llm-8b-decode"),
+        (("llm-8b", "--gpu", "l4", "--mode", "train"), 2, "or llm-8b-prefill or llm-8b-decode"),
         (("resnet50", "--gpu", "rtx-4090", "--batch", "8192"), 5, "batch 8192 does not fit"),
         (("resnet50", "--gpu", "rtx-4090", "--batch", "8192"), 5, "resnet50 --gpu rtx-4090 --batch auto"),
         (("llm-8b-lora", "--gpu", "16GB"), 5, "GPUs can be predicted: batch 1 does not fit"),
