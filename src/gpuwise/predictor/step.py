@@ -29,6 +29,7 @@ from gpuwise.model.result import Interval
 from gpuwise.predictor import rates
 from gpuwise.predictor.card import Card
 from gpuwise.predictor.kernels import (
+    BYTES,
     ENGINES,
     HALF,
     HELD,
@@ -77,8 +78,6 @@ _WARP_RATE = {"bf16": 2350.0, "fp16": 2350.0}
 SOFTENED = 4.0
 # Vector lanes of a unit that shared memory feeds.
 _LANES = 64.0
-# Size of an operand against 16 bits.
-_WIDTH: Mapping[str, float] = {"tf32": 2.0, "fp8": 0.5, "int8": 0.5, "fp4": 0.25}
 _FULL_TILE = 128
 # Rows, columns and depth of one instruction of matrix units that are fed from registers (PTX ISA, `mma`).
 _LEAST = (16.0, 8.0, 16.0)
@@ -146,7 +145,7 @@ def _share(card: Card, rates: Rates, dtype: str) -> float:
     if dtype == "fp32" and "lanes" in rates:
         return float(share * min(1.0, (2.0 * _LANES / each) ** rates["lanes"]))
     if card.engine == "mma" and dtype in MATRIX:
-        return float(1.0 - (1.0 - share) * min(1.0, each * _WIDTH.get(dtype, 1.0) / FULL_RATE))
+        return float(1.0 - (1.0 - share) * min(1.0, each * BYTES[dtype] / 2.0 / FULL_RATE))
     return share
 
 
