@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,19 +50,6 @@ class Case:
     """What `--holdout model` holds out together; the model where it is empty."""
     traits: tuple[float, ...] = ()
     """What makes the configuration hard to predict (`difficulty`); empty where the set states nothing."""
-
-
-class ScoredSet(Protocol):
-    """A module of this folder. `quantity` names what is predicted; `unit` is the column's."""
-
-    quantity: str
-    unit: str
-
-    def read(self, rows: Sequence[Row]) -> list[Case]: ...
-
-    def fit(self, cases: Sequence[Case]) -> Parameters: ...
-
-    def predict(self, parameters: Parameters, cases: Sequence[Case]) -> Array: ...
 
 
 def find_card(name: str) -> tuple[Card | None, str]:

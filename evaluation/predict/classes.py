@@ -458,7 +458,7 @@ def novelty(known: Sequence[tuple[Step, float]], table: Path) -> float:
             own = card(step.row["gpu"])
             found = step_module.spent(step.trace, own, step.usual)
             if found.waits < GPU_BOUND * found.seconds:
-                rest = error**2 - rates.step_half("spec-only", own.family) ** 2
+                rest = error**2 - rates.step_half("spec-only") ** 2
                 beyond.append(max(0.0, rest) ** 0.5 / found.spread)
     return round(float(np.quantile(beyond, LEVEL)), 2)
 
@@ -480,8 +480,8 @@ def hosts(
         on = {**step.usual, **seconds}
         on["host"] *= step.row["run_launch_s"] / rates.LAUNCH_S if calibrated else 1.0
         found = step_module.spent(step.trace, own, on)
-        base = rates.step_half("calibrated" if calibrated else "spec-only", own.family)
-        half = float(np.linalg.norm((base, new * found.spread, step_module.SLOWED * found.slowed)))
+        base = rates.step_half("calibrated" if calibrated else "spec-only")
+        half = float(np.hypot(base, new * found.spread))
         cases[step.row["mode"]].append(
             (step, on, half, 1.0 / machines[step.row["machine"], step.row["mode"]])
         )

@@ -49,8 +49,8 @@ from gpuwise.predictor.card import Card, card
 from gpuwise.predictor.evidence import own_factor, own_width
 from gpuwise.predictor.forecast import LIKELY, exchange
 from gpuwise.predictor.kernels import Trace
-from gpuwise.predictor.rates import ERRORS, MEASURED, novelty, reference_card
-from gpuwise.predictor.step import CONTEXT, VISIBLE, of_card, step, usual, workspace_bytes
+from gpuwise.predictor.rates import ERRORS, MEASURED, novelty
+from gpuwise.predictor.step import CONTEXT, VISIBLE, between, step, usual, workspace_bytes
 from gpuwise.store import load as load_result
 
 LEAST_ROWS, LEAST = 5, 0.05
@@ -102,7 +102,6 @@ def shipped(document: dict[str, Any]) -> dict[str, Any]:
     return {
         "how": "python -m evaluation.predict.steps DATA_FOLDER results/h200/*.json --ship",
         "half_width": {level: round(found["half_width"], 4) for level, found in levels.items()},
-        "reference": round(levels["spec-only"]["reference"], 4),
         "cards": {level: found["cards"] for level, found in levels.items()},
         "scaling": round(document["scaling"]["half_width"], 4),
         "watts": round(max(document["watts"]["half_width"], OTHER_CARDS), 4),
@@ -206,14 +205,14 @@ def public(folder: Path, level: str) -> cross.Errors:
 
 
 def beyond(errors: Any, steps: Iterable[tuple[Trace, Card]], sources: Iterable[str] = ()) -> Any:
-    """What of the errors, log(measured / predicted) seconds, the spread of the classes of kernels, a slower
-    clock, another card than the source and other hosts do not cover: a step's half width is the root of the
-    sum of all squares (`step.step`)."""
+    """What of the errors, log(measured / predicted) seconds, the spread of the classes of kernels, another
+    card than the source and other hosts do not cover: a step's half width is the root of the sum of all
+    squares (`step.step`)."""
     spreads = np.empty(len(errors))
     for i, ((trace, on), source) in enumerate(zip_longest(steps, sources)):
-        found, there = usual(trace, on), card(source) if source else None
-        new = 0.0 if there else novelty() * found.spread
-        spreads[i] = hypot(new, of_card(found, trace, on, there), found.host[int(errors[i] > 0.0)])
+        found = usual(trace, on)
+        new = between(card(source), on, trace) if source else novelty() * found.spread
+        spreads[i] = hypot(new, found.host[int(errors[i] > 0.0)])
     return np.sign(errors) * np.sqrt(np.maximum(LEAST**2, errors**2 - spreads**2))
 
 
@@ -228,10 +227,6 @@ def summary(
     known = known if more is None else cross.joined([known, more])
     # A card of one row or two is no part of its own.
     counts = Counter(known.cards.tolist())
-    home = np.array([
-        counts[name] >= LEAST_ROWS and card(name.split(" of ")[0]).family == reference_card().family
-        for name in known.cards.tolist()
-    ])  # fmt: skip
     ids = [name.split(" of ")[0] for name in known.cards.tolist()]
     gpus = np.array([gpu if counts[gpu] >= LEAST_ROWS else "few rows" for gpu in known.cards])
     known = replace(known, cards=gpus)
@@ -245,7 +240,6 @@ def summary(
         "n": len(found), "cards": len(covered), "mape": float(sizes.mean()),
         "median": float(np.median(sizes)), "p90": float(np.quantile(sizes, 0.9)),
         "bias": float(np.exp(errors.mean())), "half_width": cross.half_width(known.values, gpus),
-        "reference": cross.half_width(known.values[home], gpus[home]) if home.any() else None,
         "half_used": float(np.mean([halves[gpus == gpu].mean() for gpu in covered])),
         "coverage": float(np.mean(list(covered.values()))), "coverage_rows": float(inside.mean()),
         "coverage_by_card": covered, "rows_by_card": {gpu: int((gpus == gpu).sum()) for gpu in covered},

@@ -14,11 +14,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from gpuwise.errors import InputError
-from gpuwise.predictor.kernels import Kernel, KernelClass, Trace
-
-WIDTH: Mapping[str, int] = MappingProxyType({"fp32": 4, "tf32": 4, "fp16": 2, "bf16": 2, "fp8": 1, "int8": 1})
-"""Bytes of one element."""
-
+from gpuwise.predictor.kernels import BYTES, Kernel, KernelClass, Trace
 
 USUAL: Mapping[str, str] = MappingProxyType(
     {"pointwise": "aten.add", "copy": "aten.clone", "normalisation": "aten._softmax", "reduction": "aten.sum"}
@@ -188,7 +184,7 @@ class _Builder:
             yield self._pointwise("pointwise", elements, reads=reads, count=passes)
 
     def _matmul(self, batch: int, m: int, n: int, k: int) -> Kernel:
-        size = WIDTH[self.precision]
+        size = BYTES[self.precision]
         return Kernel(
             kind="matmul", name="aten.mm" if batch == 1 else "aten.bmm", dtype=self.precision,
             shape=(batch, m, n, k), flop=2.0 * batch * m * n * k,
@@ -197,7 +193,7 @@ class _Builder:
         )  # fmt: skip
 
     def _pointwise(self, kind: KernelClass, elements: int, *, reads: int, count: int) -> Kernel:
-        size = WIDTH[self.precision]
+        size = BYTES[self.precision]
         return Kernel(
             kind=kind, name=USUAL.get(kind, f"aten.{kind}"), dtype=self.precision, shape=(elements,),
             flop=float(elements),

@@ -29,6 +29,25 @@ def test_a_module_is_predicted_at_the_batch_of_its_example() -> None:
     assert not any("bench" in note for note in answer.table.notes)
 
 
+@pytest.mark.parametrize(
+    ("first", "shape", "batch"), [(True, (10, 4, 16), 10), (False, (10, 4, 16), 4), (False, (10, 16), 1)]
+)
+def test_of_a_module_whose_places_come_first_the_batch_is_the_second_size(
+    first: bool, shape: tuple[int, ...], batch: int
+) -> None:
+    model = torch.nn.LSTM(16, 32, batch_first=first)
+    (record,) = predict(model, torch.empty(*shape), gpus=("l4",), mode="infer").records
+    assert record.batch == batch
+
+
+@pytest.mark.parametrize("mode", ["infer", None])
+def test_a_language_model_of_ours_decodes_unless_told_otherwise(mode: str | None) -> None:
+    (record,) = predict("llm-8b", gpus=("l40s",), mode=mode).records
+    assert record.question.workload == "llm-8b-decode"
+    with pytest.raises(InputError, match="llm-8b"):
+        predict("llm-8b", gpus=("l40s",), mode="train")
+
+
 def test_more_work_takes_longer_and_inference_less_memory() -> None:
     def one(width: int, mode: str) -> object:
         request = PredictRequest(

@@ -118,30 +118,19 @@ def test_a_step_that_follows_the_host_is_known_as_little_as_hosts_are(mode: str)
     quick, slow = hosts(mode, calibrated=False)
     assert hidden.host == pytest.approx((0.0, 0.0), abs=1e-6)
     assert late.host == pytest.approx((-log(quick), log(slow)), rel=0.02)
-    near, far = halves_with(own, late, "spec-only")
+    near, far = halves_with(late, "spec-only")
     assert near > -log(quick)
     assert far > log(slow)
-    assert halves_with(own, hidden, "spec-only")[0] < 0.7 * near
+    assert halves_with(hidden, "spec-only")[0] < 0.7 * near
 
 
 def test_where_the_gpu_is_hardly_later_a_slow_host_is_waited_for_and_a_quick_one_gains_nothing() -> None:
     trace, own = replace(step({"forward": 4000}), mode="infer"), card("h200-sxm")
     busy = spent(trace, own, {**RATES, "host.launch": 1e-12}).busy
     even = spent(trace, own, {**RATES, "host.launch": 0.9 * busy / 4000})
-    quicker, slower = halves_with(own, even, "spec-only")
+    quicker, slower = halves_with(even, "spec-only")
     assert even.host[1] > 2.0 * even.host[0]
     assert slower > quicker
-
-
-@pytest.mark.parametrize("mode", ["train", "infer"])
-def test_of_few_launches_less_is_known(mode: str) -> None:
-    own, late = card("h200-sxm"), {**RATES, "host.launch": 1e-3}
-    few, enough, many = (
-        spent(replace(step({"forward": count}), mode=mode), own, late).host for count in (40, 400, 4000)
-    )
-    assert few[0] > 1.5 * enough[0]
-    assert few[1] > 1.5 * enough[1]
-    assert enough == pytest.approx(many, rel=0.02)
 
 
 @pytest.mark.parametrize("mode", ["train", "infer"])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuwise.errors import NoDataError
-from gpuwise.predictor.rates import around, shipped_half, widened
+from gpuwise.predictor.rates import around, shipped_half, unknown_half
 
 
 @given(st.floats(1e-9, 1e9), st.floats(0, 50))
@@ -17,16 +17,17 @@ def test_an_interval_contains_its_point(value: float, half: float) -> None:
     assert found.level == 0.8
 
 
-@given(st.floats(0.9, 1.0), st.booleans())
-def test_what_is_unseen_widens(known: float, format_seen: bool) -> None:
-    assert widened(0.2, known=known, format_seen=format_seen) >= 0.2
+@given(st.floats(0.9, 1.0), st.floats(0.9, 1.0))
+def test_what_has_no_cost_widens(known: float, other: float) -> None:
+    assert unknown_half(1.0) == 0.0 <= unknown_half(known)
+    assert (unknown_half(known) >= unknown_half(other)) or known > other
 
 
 def test_too_much_unknown_is_refused_by_name() -> None:
     with pytest.raises(NoDataError, match="80%"):
-        widened(0.2, known=0.8, format_seen=True)
+        unknown_half(0.8)
     with pytest.raises(NoDataError, match="cdist"):
-        widened(0.2, known=0.8, format_seen=True, unknown=("aten.cdist",))
+        unknown_half(0.8, ("aten.cdist",))
 
 
 def test_shipped_widths() -> None:

@@ -16,13 +16,12 @@ from evaluation.predict.fit import Prior
 from evaluation.predict.fit import fit as fit_parameters
 from gpuwise.model.result import grouped
 from gpuwise.predictor.card import Card
-from gpuwise.predictor.kernels import Products
+from gpuwise.predictor.kernels import BYTES, Products
 from gpuwise.predictor.rates import Parameters, Rates
 from gpuwise.predictor.step import product_alone
 
 quantity, unit = "time of a product", "ms"
 _SHAPE = ("m", "n", "k")
-_SIZE = {"bf16": 2.0, "fp16": 2.0, "fp8": 1.0}
 _SEED, _ROWS = 0, 1000
 """A fit draws this many shapes of each card."""
 
@@ -62,7 +61,7 @@ def _case(row: Row, gpu: str, found: tuple[Card | None, str], dtype: str) -> Cas
         refusal = f"{card.id} has no {dtype} unit"
     return Case(
         gpu=gpu, card=card, model=f"{row['m']}x{row['n']}x{row['k']}", measured=float(row[gpu]),
-        flop=2 * m * n * k, moved=_SIZE[dtype] * (m * k + k * n) + 2.0 * m * n, dtype=dtype,
+        flop=2 * m * n * k, moved=BYTES[dtype] * (m * k + k * n) + 2.0 * m * n, dtype=dtype,
         work=(m, n, k), refusal=refusal, key=f"{row['m']}x{row['n']}x{row['k']}",
     )  # fmt: skip
 
@@ -114,7 +113,7 @@ def _model(cases: Sequence[Case]) -> Callable[[Parameters], Array]:
 def _products(cases: Sequence[Case]) -> Products:
     m, n, k = np.array([case.work for case in cases]).T
     one = np.ones_like(m)
-    return Products(b=one, m=m, n=n, k=k, size=one * _SIZE[cases[0].dtype], out=one * 2.0)
+    return Products(b=one, m=m, n=n, k=k, size=one * BYTES[cases[0].dtype], out=one * 2.0)
 
 
 def _milliseconds(dtype: str, work: Products, card: Card, rates: Rates) -> Array:

@@ -42,7 +42,7 @@ class PredictRequest(Asked):
     `served:NAME` for a language model behind an engine; or a torch module itself, with `inputs`."""
     inputs: tuple[Any, ...] | Mapping[str, Any] | None = None
     """Example arguments of a module's forward pass; only their shapes and formats count. The first size of
-    the first one is the batch."""
+    the first one is the batch, the second where the module is not `batch_first`."""
     gpus: tuple[str, ...] = ()  # Ids or names, `4x rtx-4090` in that number; empty = the whole catalog
     # None = the workload's first; a method in place of `train` for a language model by its name
     mode: Mode | Method | None = None

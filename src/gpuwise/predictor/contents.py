@@ -28,7 +28,8 @@ from torch import Tensor
 from gpuwise.errors import InputError
 
 HINT = (
-    "measure it instead (gpuwise bench), or give a workload whose step has fixed shapes and torch operators"
+    "see that the step runs at all; if so, measure it (gpuwise bench), or give one of fixed shapes and torch "
+    "operators"
 )
 
 

@@ -148,12 +148,13 @@ def _form(x: Value, *, transposed: bool) -> str:
 
 
 def convolution(call: Call) -> tuple[Node, ...]:
-    x, w, bias, stride, _, _, transposed, _, groups = call.args[:9]
+    x, w, bias, stride, _, dilation, transposed, _, groups = call.args[:9]
     (y,) = call.outs
     shape = convolution_shape(x, w, y, stride, groups)
     dtype = "tf32" if call.tf32 and x.dtype == "fp32" else x.dtype
     flop = _products(w, x if transposed else y)
-    suffix = _form(x, transposed=transposed) + kernels.UNSEARCHED * (dtype == "fp32" and not call.searched)
+    direct = dtype == "fp32" and (not call.searched or max(dilation) > 1)
+    suffix = _form(x, transposed=transposed) + kernels.DIRECT * direct
     node = node_of(call, "convolution", suffix=suffix, shape=shape, flop=flop, dtype=dtype)
     if bias is None:
         return (node,)
@@ -167,7 +168,7 @@ def convolution(call: Call) -> tuple[Node, ...]:
 
 def convolution_backward(call: Call) -> tuple[Node, ...]:
     """One kernel for each gradient asked for: input, weight, bias."""
-    grad, x, w, _, stride, _, _, transposed, _, groups, mask = call.args[:11]
+    grad, x, w, _, stride, _, dilation, transposed, _, groups, mask = call.args[:11]
     outs = iter(call.outs)
     gx, gw, gb = (next(outs) if asked else None for asked in mask)
     shape = convolution_shape(x, w, grad, stride, groups)
@@ -177,7 +178,8 @@ def convolution_backward(call: Call) -> tuple[Node, ...]:
     made = []
     for gradient, of, image, other in ((gx, ":input", grad, w), (gw, ":weight", x, x)):
         if gradient is not None:
-            suffix = of + _form(image, transposed=transposed)
+            direct = dtype == "fp32" and max(dilation) > 1
+            suffix = of + _form(image, transposed=transposed) + kernels.DIRECT * direct
             made.append(one(suffix=suffix, reads=touch(grad, other), writes=touch(gradient)))
     if gb is not None:
         bias = node_of(

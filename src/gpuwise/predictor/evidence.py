@@ -33,7 +33,7 @@ from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Interval, Measurement, Result
 from gpuwise.predictor import trace_store
 from gpuwise.predictor.card import Card, card
-from gpuwise.predictor.kernels import Products, Trace
+from gpuwise.predictor.kernels import BYTES, Products, Trace
 from gpuwise.predictor.rates import LEVEL, MEASURED, Parameters, Rates, general, on_card
 from gpuwise.predictor.step import halves_with, product_seconds, usual
 from gpuwise.workloads import registry
@@ -41,7 +41,6 @@ from gpuwise.workloads import registry
 Array = NDArray[np.float64]
 # Of the square matrices of the product limit (`workloads.matmul`).
 SIDE = 8192.0
-_BYTES = {"fp32": 4.0, "tf32": 4.0, "fp8": 1.0}
 # Of a transfer's half width, for each e-fold between the batch that was measured and the one that is asked.
 _BATCH_WIDTH = 0.1
 # Measured workloads that the prior weighs: they differ from each other as much as cards do.
@@ -78,7 +77,7 @@ def with_limits(
 
 def large_product(card: Card, rates: Rates, dtype: str) -> float:
     """FLOP/s that the model predicts of the measured product, a square of `SIDE`."""
-    side, size = np.array([SIDE]), np.array([_BYTES.get(dtype, 2.0)])
+    side, size = np.array([SIDE]), np.array([BYTES[dtype]])
     work = Products(b=np.ones(1), m=side, n=side, k=side, size=size, out=np.maximum(size, 2.0))
     return float(2.0 * SIDE**3 / product_seconds(work, card, rates, dtype)[0])
 
@@ -236,7 +235,7 @@ def calibration_of(result: Result, gpus: Sequence[str]) -> Calibration:
     for network in set(networks):  # of each, after the factor of the others
         mine = networks == network
         errors[mine] += log(own_factor(measured[~mine], predicted[~mine]))
-    halves = np.array([halves_with(own, usual(trace, own), "calibrated") for *_, trace in steps])
+    halves = np.array([halves_with(usual(trace, own), "calibrated") for *_, trace in steps])
     sizes = np.abs(errors) / np.where(errors > 0.0, *halves.T)  # those that were quicker, and slower
     width, factor = own_width(sizes), own_factor(measured, predicted)
     return Calibration(card_id=own.id, factor=factor, steps=len(steps), width=width)

@@ -262,7 +262,7 @@ def _convolution(kernel: Kernel, *, compiled: bool) -> list[str]:
     # heuristics do not take it (profiles of four networks), a search among its algorithms does.
     layout = "nchw" if channels_first(kernel.name, compiled=compiled) else "nhwc"
     fewer = what == ["window"] and (layout, kernel.dtype) == ("nchw", "fp32") and not special
-    fewer = fewer and UNSEARCHED[1:] not in suffixes
+    fewer = fewer and DIRECT[1:] not in suffixes
     method = ["winograd"] if fewer and (high, wide, stride) == (3, 3, 1) else []
     return [" ".join((*what, *special)), *inner, direction, f"{layout} {_width(kernel)}", *method]
 
@@ -429,9 +429,12 @@ _ROWS_TAKEN = ("aten.embedding", "aten.index_select", "aten.index:rows")
 # for the memory at every image and channel. Set on one operator and one network's dev profile of the H200.
 _PLACES = 1500.0
 # Of an element; whole numbers and truths have others.
-_BYTES: Mapping[str, float] = {"fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0}
-# How names of convolutions end whose tensors are in that order, and whose algorithm was not searched for.
-CHANNELS_FIRST, UNSEARCHED = ":nchw", ":heuristic"
+BYTES: Mapping[str, float] = {
+    "fp32": 4.0, "tf32": 4.0, "bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0, "fp4": 0.5,
+}  # fmt: skip
+# How names of convolutions end whose tensors are in that order, and which cuDNN computes with all
+# multiplications: its algorithm was not searched for, or its window has gaps, which Winograd's method lacks.
+CHANNELS_FIRST, DIRECT = ":nchw", ":heuristic"
 # How names of kernels end that add rows by indices.
 SORTED = ":sorted"
 # How names of the products of cuDNN's recurrent networks end that wait for the place before: one launched for
@@ -573,13 +576,13 @@ def _handled(kernel: Kernel) -> float:
     if kernel.kind in _SHAPES:
         return 0.0
     # Two operands and a result have three elements for each that is handled; a pooled window is one.
-    moved = (kernel.bytes_read + kernel.bytes_written) / _BYTES.get(kernel.dtype, 8.0)
+    moved = (kernel.bytes_read + kernel.bytes_written) / BYTES.get(kernel.dtype, 8.0)
     # The tensors of an optimiser are those of all its launches.
     launches = kernel.count if kernel.kind == "optimiser" else 1
     elements = max(math.prod(kernel.shape) / launches, 0.0 if "_pool" in kernel.name else moved / 3.0)
     if kernel.name.startswith("aten.index_add"):  # all rows that are added, however few they become
         before = 0.0 if kernel.name.endswith("_") else math.prod(kernel.shape)
-        elements = kernel.bytes_read / _BYTES.get(kernel.dtype, 8.0) - before
+        elements = kernel.bytes_read / BYTES.get(kernel.dtype, 8.0) - before
     if kernel.name.endswith(ALONG_ROWS):
         row = kernel.shape[-1]
         short = (row - 1).bit_length() < (math.prod(kernel.shape[:-1]) - 1).bit_length()
@@ -593,7 +596,7 @@ def _row_taken(kernel: Kernel) -> int:
     """Elements of the rows that are taken from a table if they are whole loads (IndexKernel.cu,
     `vectorized_gather_kernel`), else none. Those of an embedding lie along the last dimension."""
     row = math.prod(kernel.shape[-1:] if kernel.name == _ROWS_TAKEN[0] else kernel.shape[1:])
-    return row if kernel.name in _ROWS_TAKEN and row * _BYTES.get(kernel.dtype, 8.0) % 16 == 0 else 0
+    return row if kernel.name in _ROWS_TAKEN and row * BYTES.get(kernel.dtype, 8.0) % 16 == 0 else 0
 
 
 def convolves(kernel: Kernel) -> bool:
@@ -625,7 +628,7 @@ def _blocks(kernel: Kernel) -> float:
     if (cubic or ("upsample_bi" in kernel.name and first)) and "_backward" not in kernel.name:
         return kernel.shape[-1] * kernel.shape[-2] / _PLACES
     if "group_norm:statistics" in kernel.name:  # a block for each group of each image (group_norm_kernel.cu)
-        return kernel.bytes_written / _BYTES.get(kernel.dtype, 8.0) / 2.0  # means and deviations
+        return kernel.bytes_written / BYTES.get(kernel.dtype, 8.0) / 2.0  # means and deviations
     if kernel.name.endswith(SORTED):
-        return max(1.0, kernel.bytes_written / _BYTES.get(kernel.dtype, 8.0) / _PLACES)
+        return max(1.0, kernel.bytes_written / BYTES.get(kernel.dtype, 8.0) / _PLACES)
     return np.inf

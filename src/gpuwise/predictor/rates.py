@@ -222,8 +222,6 @@ ERRORS = Path(__file__).with_name("data") / "errors.json"
 LEVEL = 0.8
 # Share of a step's time that must be of known kernels.
 LEAST_KNOWN = 0.9
-# Factor on the half width for a number format that no fitted card ran in this group of kernels.
-_UNSEEN_FORMAT = 1.5
 # Standard deviations at which a trait is cut off: nothing is extrapolated.
 _FARTHEST = 2.0
 
@@ -283,17 +281,15 @@ def shipped_difficulty(group: str, evidence: str) -> Difficulty:
     return Difficulty.stated(document()["groups"][group].get("difficulty", {}).get(evidence))
 
 
-def widened(half: float, *, known: float, format_seen: bool, unknown: Sequence[str] = ()) -> float:
-    """The half width where part of a step is unknown, or its format was never fitted.
-
-    `known` is the share of time in kernels with a cost; below 90 % it raises NoDataError, which names the
-    operators without one, above it the unknown part may be as slow as all the rest together.
-    """
+def unknown_half(known: float, unknown: Sequence[str] = ()) -> float:
+    """What widens the interval of a step of which only the share `known` is in kernels with a cost: the rest
+    may be as slow as all of those together. Raises NoDataError, which names operators without one, below nine
+    tenths."""
     if known < LEAST_KNOWN:
         without = f", not in {', '.join(unknown[:3])}" if unknown else ""
         problem = f"only {known:.0%} of the step is in operators of known cost{without}"
         raise NoDataError(problem, hint="measure it", code="bench")
-    return half * (1.0 if format_seen else _UNSEEN_FORMAT) + float(np.log(1.0 / known))
+    return log(1.0 / known)
 
 
 @cache
@@ -302,12 +298,10 @@ def errors() -> Mapping[str, Any]:
     return dict(json.loads(ERRORS.read_text(encoding="utf-8")))
 
 
-def step_half(evidence: str, family: str = "") -> float:
+def step_half(evidence: str) -> float:
     """Half width of a traced step at an evidence level, in log space, before how far its classes of kernels
-    scatter, another host and what was never seen widen it. Of the family whose kernels were measured less is
-    unknown."""
-    home = family == reference_card().family and evidence == "spec-only"
-    return float(errors()["reference"] if home else errors()["half_width"][evidence])
+    scatter, another host and what was never seen widen it."""
+    return float(errors()["half_width"][evidence])
 
 
 # How far a transfer may be off between cards of which a multiprocessor of one does e times as much in a

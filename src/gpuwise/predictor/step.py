@@ -29,6 +29,7 @@ from gpuwise.model.result import Interval
 from gpuwise.predictor import rates
 from gpuwise.predictor.card import Card
 from gpuwise.predictor.kernels import (
+    BYTES,
     ENGINES,
     HALF,
     HELD,
@@ -77,8 +78,6 @@ _WARP_RATE = {"bf16": 2350.0, "fp16": 2350.0}
 SOFTENED = 4.0
 # Vector lanes of a unit that shared memory feeds.
 _LANES = 64.0
-# Size of an operand against 16 bits.
-_WIDTH: Mapping[str, float] = {"tf32": 2.0, "fp8": 0.5, "int8": 0.5, "fp4": 0.25}
 _FULL_TILE = 128
 # Rows, columns and depth of one instruction of matrix units that are fed from registers (PTX ISA, `mma`).
 _LEAST = (16.0, 8.0, 16.0)
@@ -146,7 +145,7 @@ def _share(card: Card, rates: Rates, dtype: str) -> float:
     if dtype == "fp32" and "lanes" in rates:
         return float(share * min(1.0, (2.0 * _LANES / each) ** rates["lanes"]))
     if card.engine == "mma" and dtype in MATRIX:
-        return float(1.0 - (1.0 - share) * min(1.0, each * _WIDTH.get(dtype, 1.0) / FULL_RATE))
+        return float(1.0 - (1.0 - share) * min(1.0, each * BYTES[dtype] / 2.0 / FULL_RATE))
     return share
 
 
@@ -335,8 +334,6 @@ def _launches(kernel: Kernel) -> int:
 
 Evidence = Literal["spec-only", "calibrated", "transferred"]
 Bound = Literal["compute", "memory", "launch"]
-# Formats of fitted products; fp16 runs in the kernels of bf16.
-_FITTED = frozenset({"bf16", "fp16", "fp8", "fp32"})
 # Spread from which a class says little more than that its kernels move and compute something.
 NEW = 0.65
 # Part of the scatter of classes that is left of a network whose own steps they were fitted to.
@@ -344,11 +341,8 @@ FAMILIAR = 0.4
 # How far the time of experts may be from that of evenly chosen ones, as a logarithm: of 163 pairs of public
 # kernels, even and by a power law, four in five are within a factor of 1.48.
 UNEVEN = 0.39
-# Launches from which hosts differ as far as on average: of 918 steps of 20 machines those that wait for the
-# host were 18 % off from a thousand launches on, 23 % at two hundred and 43 % below thirty, of which fewer
-# than the second number are too few to say more.
-EVENS_OUT, FEW = 400.0, 30.0
-# Of a slower clock, by how much it may be other: energies of an operation are known within half.
+# Of what two cards' clocks differ under their power limits, by how much a transfer may be off: energies of an
+# operation are known within half.
 SLOWED = 0.5
 # Steps, each of one trace on one card, that are remembered: some two hundred bytes each.
 KEPT_STEPS = 2**15
@@ -414,17 +408,15 @@ def spent(trace: Trace, card: Card, on: Rates, own: rates.Operators | None = Non
     scatter = hypot(classes, UNEVEN / rates.novelty() * float(each @ kernels.routed)) / busy
     # Of slower kernels a step is longer by a part: it is a softened maximum.
     familiar = FAMILIAR if trace.workload in rates.measured_networks() else 1.0
-    # What the host takes for each of them evens out over many.
-    apart = max(1.0, EVENS_OUT / max(FEW, float(kernels.counts.sum()))) ** 0.25
     quick, slow = (
-        busy + host_waits(trace, each, {**on, "host": on["host"] * factor**apart})
+        busy + host_waits(trace, each, {**on, "host": on["host"] * factor})
         for factor in rates.hosts(trace.mode, calibrated=own is not None)
     )
     return Spent(
         busy=busy, waits=waits, shares=_shares(kernels, card, on, each, waits),
         spread=scatter * (busy / total) ** SOFTENED * familiar * evened(kernels, each),
         host=(log(total / quick), log(slow / total)), slowed=max(0.0, -log(held_clock)),
-        new=float(each @ (of.spread >= NEW)) / max(total, 1e-12),
+        new=float(each @ (of.spread >= NEW)) / total,
     )  # fmt: skip
 
 
@@ -451,14 +443,11 @@ def step(
         evidence = "calibrated"
     own = None if parameters is None else rates.on_card(parameters, card)
     found = usual(trace, card) if own is None else spent(trace, card, own)
-    seconds, other = found.seconds * factor, of_card(found, trace, card, source)
-    quicker, slower = (
-        rates.widened(
-            hypot(width * half, other) + apart, unknown=trace.unknown,
-            known=trace.known if trace.kernels else 0.0, format_seen=trace.precision in _FITTED,
-        ) + card.unproven(trace.precision)
-        for half in halves_with(card, found, evidence)
-    )  # fmt: skip
+    seconds = found.seconds * factor
+    other = 0.0 if source is None else between(source, card, trace)
+    more = apart + card.unproven(trace.precision)
+    more += rates.unknown_half(trace.known if trace.kernels else 0.0, trace.unknown)
+    quicker, slower = (hypot(width * half, other) + more for half in halves_with(found, evidence))
     return Step(
         throughput=rates.around(
             trace.items / seconds, quicker, below=slower, method=f"conformal, {evidence}"
@@ -469,22 +458,20 @@ def step(
     )  # fmt: skip
 
 
-def of_card(found: Spent, trace: Trace, card: Card, source: Card | None = None) -> float:
-    """What widens a half width for the card: its slower clock, or what differs on the card of a transfer."""
-    if source is None:
-        return SLOWED * found.slowed
-    slower = found.slowed - usual(trace, source).slowed
-    return hypot(SLOWED * slower, rates.unlike(source, card, trace.precision))
+def between(source: Card, target: Card, trace: Trace) -> float:
+    """What widens a transfer, in log space: its cards' clocks under their limits, and what they do in one."""
+    slower = usual(trace, target).slowed - usual(trace, source).slowed
+    return hypot(SLOWED * slower, rates.unlike(source, target, trace.precision))
 
 
-def halves_with(card: Card, found: Spent, evidence: Evidence) -> tuple[float, float]:
+def halves_with(found: Spent, evidence: Evidence) -> tuple[float, float]:
     """Half widths in log space, towards a quicker and towards a slower step, from errors of other cards, how
     its classes of kernels scatter and hosts differ: cards, networks and hosts are new apart from each other.
     A network that was measured on another card is not new. Few cards are known of some levels, but a
     measurement more is no reason to know less than the data sheet does."""
     new = rates.novelty() * found.spread
-    spec = hypot(rates.step_half("spec-only", card.family), new)
-    own = hypot(rates.step_half(evidence, card.family), 0.0 if evidence == "transferred" else new)
+    spec = hypot(rates.step_half("spec-only"), new)
+    own = hypot(rates.step_half(evidence), 0.0 if evidence == "transferred" else new)
     quicker, slower = (hypot(min(spec, own), host) for host in found.host)
     return quicker, slower
 

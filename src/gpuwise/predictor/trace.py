@@ -137,13 +137,17 @@ def trace_module(
     """The step of a user's module on example inputs, which are not changed; weights are not read.
 
     A function that makes the module is called without memory being taken for its weights. The batch is the
-    first size of the first input. `loss` turns the output into a scalar; by default the mean of its first
-    tensor. Raises InputError where it cannot be traced.
+    first size of the first input, or the second where the module says that it is not `batch_first`. `loss`
+    turns the output into a scalar; by default the mean of its first tensor. Raises InputError where it cannot
+    be traced.
     """
     positional = inputs if isinstance(inputs, tuple) else ()
     named = dict(inputs) if isinstance(inputs, Mapping) else {}
     first = next((x for x in (*positional, *named.values()) if isinstance(x, Tensor) and x.dim()), None)
-    batch = int(first.shape[0]) if first is not None else 1
+    shape = (1,) if first is None else first.shape
+    if getattr(model, "batch_first", True) is False:  # as of an LSTM; without a batch there are two sizes
+        shape = shape[1:2] if len(shape) > 2 else (1,)
+    batch = int(shape[0])
     config = RunConfig(workload=name, mode=mode, precision=precision)
 
     def build() -> tuple[Callable[[], object], float]:
