@@ -17,6 +17,7 @@ from gpuwise.judge.audit.agree import EDITIONS, OF_WIDTH, evidence_of, gpus_with
 from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around
 from gpuwise.judge.audit.grid import GRID
+from gpuwise.judge.audit.support import CONFIRMED, Support
 from gpuwise.judge.audit.words import COUNTS
 from gpuwise.model.judgement import Claim, Verdict
 
@@ -49,7 +50,7 @@ _UNIT = re.compile(r"\d ?[A-Za-z]")
 class Doubts:
     """The claims of a text, counted by place, line and field once, so that a long text takes linear time."""
 
-    def __init__(self, claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> None:
+    def __init__(self, claims: Sequence[Claim], verdicts: Sequence[Verdict], support: Support) -> None:
         self.judged = list(zip(claims, verdicts, strict=True))
         wrong = [claim for claim, verdict in self.judged if verdict == "contradicts"]
         self.text = Around(claims, wrong)
@@ -62,9 +63,7 @@ class Doubts:
         self.right = {_said(c) for c, v in self.judged if c.sure and v == "agrees"}
         self.sizes = {(*_size(c), c.block >= GRID) for c in claims if c.field == "memory_bytes"}
         self.outside = {(c.block, c.gpu_ids) for c, v in self.judged if v == "cannot tell" and _is_outside(c)}
-        self.on_line: dict[int, set[tuple[tuple[str, ...], str]]] = defaultdict(set)
-        for claim in claims:
-            self.on_line[claim.line].add((claim.gpu_ids, claim.field))
+        self.support, self.on_line = support, support.on_line
         self.count_places()
         self.count_lines()
         self.count_strangers()
@@ -117,12 +116,9 @@ class Doubts:
                 self.places[key].update((verdict, "united") if united else (verdict,))
 
     def count_lines(self) -> None:
-        """What agrees on each line and in each table; and of which GPUs fields agree that stand alike on
-        lines: as in a program's objects, that is a column."""
+        """What agrees on each line and in each table."""
         self.agreed: dict[int, set[tuple[str, tuple[str, ...], int]]] = defaultdict(set)
-        self.columns: dict[object, dict[str, set[tuple[str, ...]]]] = defaultdict(lambda: defaultdict(set))
         for claim, verdict in self.judged:
-            self.columns[self.column_of(claim)][verdict].add(claim.gpu_ids)
             if verdict == "agrees" and (claim.field != "memory_bytes" or claim.block >= GRID):
                 for place in (claim.line, -(claim.block // GRID) or claim.line):
                     self.agreed[place].add((claim.field, claim.gpu_ids, claim.line))
@@ -143,14 +139,8 @@ class Doubts:
             elif verdict == "contradicts" and (figures := numbers_of(claim.values)):
                 self.wrong_of[_column(claim)].add(tuple(figures))
 
-    def column_of(self, claim: Claim) -> object:
-        owners, fields = zip(*self.on_line[claim.line], strict=True)
-        return (claim.field, frozenset(fields)) if len({*owners}) == 1 else None
-
     def is_of_column(self, claim: Claim) -> bool:
-        column = self.column_of(claim)
-        right, wrong = (len(self.columns[column][verdict]) for verdict in ("agrees", "contradicts"))
-        return claim.block >= GRID or (column is not None and right >= max(ROWS, MOST_RIGHT * wrong))
+        return claim.block >= GRID or self.support.of(claim) >= ROWS
 
     def is_of_line(self, claim: Claim) -> bool:
         """Whether a line of text speaks of this GPU alone, and rightly of another field."""
@@ -186,6 +176,8 @@ class Doubts:
         cells = claim.block >= GRID and (
             kind in PLAIN or (kind in ("internal contradiction", "other variant") and claim.field in OF_CELLS)
         )
+        # Of two columns each states its own: the date, and the year of the launch.
+        cells |= claim.block >= GRID and self.support.of(claim) >= CONFIRMED
         return smaller or (not cells and not claim.of_any and _said(claim) in self.right)
 
     def is_far_off(self, claim: Claim, kind: str) -> bool:

@@ -544,11 +544,12 @@ class Grid:
             anonymous = anonymous and len(self.rows[row]) > NAME_COLUMNS - 1
             sure = sure and not (anonymous or CUES["link"].search(name) or is_of_host(owner, placed.reading))
             top = self.columns.get(placed.column)
-            place = placed.column if top is not None and top.text == owner.text else row
+            place, line = (placed.column, row) if top and top.text == owner.text else (row, placed.column)
             if placed.reading.field == "memory_type" and (sizes := _SIZES.search(placed.cell.text)):
                 # "40 / 80 GB HBM2e": the type of either variant, whichever the rest of the table is of.
                 owner = replace(owner, text=f"{owner.text} {sizes[0]}")
             claim = claim_of(placed.reading, owner, placed.cell.line, block * GRID + place, sure)
+            claim = replace(claim, line_of_field=line)
             if claim.field == "memory_bytes" and claim.count > 1 and CUES["of_gpus"].search(placed.label):
                 # GPU memory in a row that states the number of GPUs is not of the host.
                 cells = self.rows[row]
