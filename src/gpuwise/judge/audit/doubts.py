@@ -178,7 +178,9 @@ class Doubts:
         )
         # Of two columns each states its own: the date, and the year of the launch.
         cells |= claim.block >= GRID and self.support.of(claim) >= CONFIRMED
-        return smaller or (not cells and not claim.of_any and _said(claim) in self.right)
+        # "H200 replaces H100's 80 GB HBM2e with 141 GB HBM3e": the figure of another one of the text.
+        of_any = claim.of_any and kind != explain.NEIGHBOUR
+        return smaller or (not (cells or of_any) and _said(claim) in self.right)
 
     def is_far_off(self, claim: Claim, kind: str) -> bool:
         """Whether it is so far from every known value that something else is counted: what a job asks for,
@@ -324,5 +326,6 @@ def _column(claim: Claim) -> tuple[object, ...]:
 
 
 def _said(claim: Claim) -> tuple[object, ...]:
-    """What claims of one sentence about one thing have alike."""
-    return claim.line, claim.sentence, claim.gpu_ids, claim.field, claim.sparse, claim.total
+    """What claims of one row, or of one sentence whichever variants it may mean, have alike."""
+    own = claim.gpu_ids if claim.block >= GRID else frozenset(map(agree.product, claim.gpu_ids))
+    return claim.line, claim.sentence, own, claim.field, claim.sparse, claim.total

@@ -179,7 +179,10 @@ def name_of(text: str) -> Subject | None:
     named = sum(t.end - t.start for t in gpus)
     if named < 0.35 * len(CUES["plain_label"].sub("", CUES["board_maker"].sub("", text))):
         return None
-    return None if any(t.dimension not in ("bare", "other") for t in before) else subject_of(text, gpus)
+    found = None if any(t.dimension not in ("bare", "other") for t in before) else subject_of(text, gpus)
+    # "H100 GPU accelerator (PCIe)"
+    form = CUES["form_name"].search(text, gpus[-1].end) if found and not found.several else None
+    return variant(found, form[0]) if found and form else found
 
 
 def count_in(text: str) -> int:
@@ -223,6 +226,17 @@ class _Placed:
     label: str
     known: bool
     """Whether the catalog has this value of the owner."""
+
+
+def _cells_below(row: Sequence[Cell], column: int, columns: Mapping[int, Subject]) -> Sequence[Cell]:
+    """The cells of a row below a GPU: where pages lost how far cells reach, one is of all columns, or each column
+    has two, "90.5 | 181* | 91.6 | 183*"."""
+    first, values = min(columns), len(row) - min(columns)
+    whole = first == 1 and [*columns] == [*range(1, len(columns) + 1)]
+    if whole and values == 1 < len(columns):
+        return row[1:]
+    at = 2 * (column - first) + first
+    return row[at : at + 2] if whole and values == 2 * len(columns) > 2 else row[column : column + 1]
 
 
 def _straight(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...]:
@@ -735,9 +749,12 @@ class Grid:
                 mine = owner if CUES["of_one"].search(first) else self.counted(owner, row)
                 if mine.count == 1 and column in counts and not CUES["of_one"].search(first):
                     mine = replace(mine, count=counts[column])
-                listed = column < len(row) and columns is self.columns and self.is_list(row[column], label)
-                if column < len(row) and row[column].text != first and not listed:
-                    yield from self.placed(row[column], top, mine, number, column, sure)
+                for cell in _cells_below(row, column, columns):
+                    listed = columns is self.columns and self.is_list(cell, label)
+                    if cell.text != first and not listed:
+                        # One cell for all columns, or that of the first, where the others are missing.
+                        shared = cell is not row[column] if column < len(row) else True
+                        yield from self.placed(cell, top, mine, number, column, sure and not shared)
 
     def inferred(self, text: str, cells: Sequence[tuple[Cell, Subject]]) -> tuple[Label, bool] | None:
         """The label of a row or column whose own words are unknown, by what the catalog confirms of at least
