@@ -229,8 +229,8 @@ class _Placed:
 
 
 def _cells_below(row: Sequence[Cell], column: int, columns: Mapping[int, Subject]) -> Sequence[Cell]:
-    """The cells of a row below a GPU: where pages lost how far cells reach, one is of all columns, or each column
-    has two, "90.5 | 181* | 91.6 | 183*"."""
+    """The cells of a row below a GPU: where a page lost how far cells reach, one is of all columns, or each
+    column has two, "90.5 | 181* | 91.6 | 183*"."""
     first, values = min(columns), len(row) - min(columns)
     whole = first == 1 and [*columns] == [*range(1, len(columns) + 1)]
     if whole and values == 1 < len(columns):

@@ -1,7 +1,7 @@
 """Support: how far the figures of a text that agree with the catalog confirm how one of them is read.
 
-A column of a table that is right of other GPUs is of the field, the unit and the precision that it is read as.
-In text the lines that state the same fields, each of one GPU, are such a column.
+A column of a table that is right of other GPUs is of the field, unit and precision that it is read as. In
+text the lines that state the same fields, each of one GPU, are such a column.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from gpuwise.judge.audit.agree import agrees, evidence_of
 from gpuwise.judge.audit.grid import GRID
 from gpuwise.model.judgement import Claim
 
-# A GPU of a column that differs counts so many times one that agrees, and from here on a column confirms what it
-# is of. Of 1,064 errors put into tables of 30 pages 80 % stand in such a column, of the 29 cells of these pages
-# that differ from the catalog and are right 24 %; sources differ of these, or they are of several GPUs.
+# A GPU of a column that differs counts so many times one that agrees, and from here on a column confirms what
+# it is of. Of 1,064 errors put into tables of 30 pages 80 % stand in such a column; of the 29 cells of these
+# pages that differ from the catalog and are right 24 %: sources differ, or several GPUs are meant.
 AGAINST, CONFIRMED = 2, 1
 
 
