@@ -170,7 +170,7 @@ class Doubts:
         # Of two columns each states its own: the date, and the year of the launch.
         cells |= claim.block >= GRID and self.support.of(claim) >= CONFIRMED
         # "H200 replaces H100's 80 GB HBM2e with 141 GB HBM3e": the figure of another one of the text.
-        of_any = claim.of_any and kind != explain.NEIGHBOUR
+        of_any = claim.of_any and kind not in (explain.NEIGHBOUR, "internal contradiction")
         return smaller or (not (cells or of_any) and _said(claim) in self.right)
 
     def is_far_off(self, claim: Claim, kind: str) -> bool:

@@ -86,7 +86,7 @@ def _is_option(claim: Claim) -> bool:
     if claim.field in _OPTIONS:
         return _OPTIONS[claim.field](claim)
     if claim.field.startswith("peak:"):
-        return _is_doubled(claim) or _is_of_laptop(claim) or _is_peak_of_twin(claim)
+        return _is_doubled(claim) or _is_of_laptop(claim)
     return _is_of_laptop(claim)
 
 
@@ -131,12 +131,6 @@ def _is_other_bandwidth(claim: Claim) -> bool:
     if _are_pairs(claim):
         return _is_of_pair(claim)
     return _is_doubled(claim) or _is_of_laptop(claim)
-
-
-def _is_peak_of_twin(claim: Claim) -> bool:
-    """GB200 and B200, GH200 and H200 are printed for each other."""
-    theirs = evidence_of(replace(claim, gpu_ids=_twins(claim)))
-    return any(states(claim, value) for k in theirs for value in (k.value, *k.alternatives))
 
 
 def _is_named_otherwise(claim: Claim) -> bool:
