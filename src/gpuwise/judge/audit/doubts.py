@@ -90,8 +90,8 @@ class Doubts:
         )
 
     def count_groups(self) -> None:
-        """What is wrong and right of claims that are doubted together, and of what programs measure in a table;
-        a figure that a text repeats counts once."""
+        """What is wrong and right of claims that are doubted together, and of what programs measure in a
+        table; a figure that a text repeats counts once."""
         self.groups: dict[str, Counter[str]] = defaultdict(Counter)
         self.measured: dict[int, Counter[str]] = defaultdict(Counter)
         once = {
@@ -100,8 +100,8 @@ class Doubts:
         }
         for claim, verdict in once.values():
             # A rate of the other kind is read right: of just this GPU and format.
-            plain = (self.text.mechanism(claim) or ("",))[0] in TAKEN_FOR_OTHER
-            verdict = "agrees" if verdict == "contradicts" and plain else verdict
+            if verdict == "contradicts" and (self.text.mechanism(claim) or ("",))[0] in TAKEN_FOR_OTHER:
+                verdict = "agrees"
             self.groups[claim.group][verdict] += 1
             self.measured[claim.block // GRID][verdict] += claim.block >= GRID and _is_measured(claim)
 
@@ -142,8 +142,8 @@ class Doubts:
         return claim.line <= NEARBY and self.last <= claim.line + NEARBY
 
     def fails(self, claim: Claim) -> bool:
-        """Whether more is wrong than right in its table of what programs measure: they reach less than GPUs are
-        rated at. Whose a product's other figures are the layout says, however much is wrong."""
+        """Whether more is wrong than right in its table of what programs measure: they reach less than GPUs
+        are rated at. Whose a product's other figures are the layout says, however much is wrong."""
         table = self.measured[claim.block // GRID]
         plain = (self.text.mechanism(claim) or ("",))[0] in TAKEN_FOR_OTHER
         return _is_measured(claim) and not plain and table["contradicts"] > max(table["agrees"], MOSTLY - 1)

@@ -562,8 +562,7 @@ class Grid:
             if placed.reading.field == "memory_type" and (sizes := _SIZES.search(placed.cell.text)):
                 # "40 / 80 GB HBM2e": the type of either variant, whichever the rest of the table is of.
                 owner = replace(owner, text=f"{owner.text} {sizes[0]}")
-            claim = claim_of(placed.reading, owner, placed.cell.line, block * GRID + place, sure)
-            claim = replace(claim, line_of_field=line)
+            claim = claim_of(placed.reading, owner, placed.cell.line, block * GRID + place, sure, line)
             if claim.field == "memory_bytes" and claim.count > 1 and CUES["of_gpus"].search(placed.label):
                 # GPU memory in a row that states the number of GPUs is not of the host.
                 cells = self.rows[row]
@@ -1074,15 +1073,17 @@ def explained(placed: Sequence[_Placed]) -> float:
     return float(sum(1 + one.known for one in placed))
 
 
-def claim_of(reading: Reading, owner: Subject, line: int, block: int, sure: bool) -> Claim:
+def claim_of(
+    reading: Reading, owner: Subject, line: int, block: int, sure: bool, line_of_field: int = 0
+) -> Claim:
     """The claim that a reading makes of its owner."""
     makers = owner.custom and reading.field in OF_MAKER
     total = reading.total and owner.count > 1
     return Claim(
         line=line, gpu=owner.text, gpu_ids=owner.gpu_ids, field=reading.field, values=reading.values,
-        stated=reading.token.text, block=block, approximate=reading.token.approximate,
-        at_most=reading.token.at_most, is_range=reading.token.is_range, sparse=reading.sparse,
-        vector=reading.vector, several=owner.several, count=owner.count * reading.token.count,
+        stated=reading.token.text, block=block, line_of_field=line_of_field,
+        approximate=reading.token.approximate, at_most=reading.token.at_most,
+        is_range=reading.token.is_range, sparse=reading.sparse, vector=reading.vector, several=owner.several, count=owner.count * reading.token.count,
         sure=sure and not (reading.either or makers or (is_multiple(owner, reading) and not total)),
         total=total, group="" if owner.sure else " ".join(owner.gpu_ids),
     )  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from gpuwise.judge.audit.agree import agrees, evidence_of
+from gpuwise.judge.audit.agree import evidence_of
 from gpuwise.judge.audit.grid import GRID
 from gpuwise.model.judgement import Claim
 
@@ -22,21 +22,25 @@ AGAINST, CONFIRMED = 2, 1
 class Support:
     """What agrees and what differs in each column and row of a text, counted once."""
 
-    def __init__(self, claims: Sequence[Claim]) -> None:
+    def __init__(self, claims: Sequence[Claim], right: Sequence[bool]) -> None:
         self.on_line: dict[int, set[tuple[tuple[str, ...], str]]] = defaultdict(set)
         for claim in claims:
             self.on_line[claim.line].add((claim.gpu_ids, claim.field))
+        # Of lines that speak of one GPU alone the fields that they state.
+        self.alone = {
+            line: frozenset(field for _, field in found)
+            for line, found in self.on_line.items() if len({ids for ids, _ in found}) == 1
+        }  # fmt: skip
         self.columns: dict[object, dict[bool, set[tuple[str, ...]]]] = defaultdict(lambda: defaultdict(set))
-        for claim in claims:
-            if claim.gpu_ids and evidence_of(claim):
-                self.columns[self.column_of(claim)][agrees(claim)].add(claim.gpu_ids)
+        for claim, agrees in zip(claims, right, strict=True):
+            if claim.gpu_ids and (agrees or evidence_of(claim)):
+                self.columns[self.column_of(claim)][agrees].add(claim.gpu_ids)
 
     def column_of(self, claim: Claim) -> object:
         """The column of a claim; None in a sentence that speaks of several GPUs."""
         if claim.block >= GRID:
             return claim.block // GRID, claim.line_of_field, claim.field, claim.sparse
-        owners, fields = zip(*self.on_line[claim.line], strict=True)
-        return (claim.field, frozenset(fields)) if len({*owners}) == 1 else None
+        return (claim.field, self.alone[claim.line]) if claim.line in self.alone else None
 
     def of(self, claim: Claim) -> int:
         """How many other GPUs agree in its column, less those that differ."""
