@@ -75,8 +75,8 @@ def test_an_empty_first_head_without_a_space_keeps_its_column() -> None:
 
 
 def test_cells_that_reached_over_columns() -> None:
-    rows = "| Memory | 48 GB |\n| Power | 300 W | 350 W |\n| FP8 | 362 | 724* | 733 | 1,466* |\n\n\\* With sparsity\n"
-    table = f"| | L40 | L40S |\n|---|---|---|\n| CUDA cores | 18,176 |\n{rows}"
+    rows = "| Memory | 48 GB |\n| Power | 300 W | 350 W |\n| FP8 | 362 | 724* | 733 | 1,466* |\n"
+    table = f"| | L40 | L40S |\n|---|---|---|\n| CUDA cores | 18,176 |\n{rows}\n\\* With sparsity\n"
     assert set(verdicts(table, "cuda_cores").values()) == {"agrees"}
     assert len(verdicts(table, "cuda_cores")) == len(verdicts(table, "memory_bytes")) == 2
     # One value is surely that of the first column only.

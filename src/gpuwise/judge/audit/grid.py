@@ -1083,7 +1083,8 @@ def claim_of(
         line=line, gpu=owner.text, gpu_ids=owner.gpu_ids, field=reading.field, values=reading.values,
         stated=reading.token.text, block=block, line_of_field=line_of_field,
         approximate=reading.token.approximate, at_most=reading.token.at_most,
-        is_range=reading.token.is_range, sparse=reading.sparse, vector=reading.vector, several=owner.several, count=owner.count * reading.token.count,
+        is_range=reading.token.is_range, sparse=reading.sparse, vector=reading.vector,
+        several=owner.several, count=owner.count * reading.token.count,
         sure=sure and not (reading.either or makers or (is_multiple(owner, reading) and not total)),
         total=total, group="" if owner.sure else " ".join(owner.gpu_ids),
     )  # fmt: skip
