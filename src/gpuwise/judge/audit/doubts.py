@@ -305,5 +305,5 @@ def _column(claim: Claim) -> tuple[object, ...]:
 
 def _said(claim: Claim) -> tuple[object, ...]:
     """What claims of one row, or of one sentence whichever variants it may mean, have alike."""
-    own = claim.gpu_ids if claim.block >= GRID else frozenset(map(agree.product, claim.gpu_ids))
+    own = claim.gpu_ids if claim.block >= GRID else tuple(sorted({*map(agree.product, claim.gpu_ids)}))
     return claim.line, claim.sentence, own, claim.field, claim.sparse, claim.total
