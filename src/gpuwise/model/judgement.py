@@ -309,6 +309,8 @@ class Claim:
     values: tuple[Number | str, ...]  # Several where one cell holds several: "40/80"
     stated: str  # The value as written
     block: int = 0  # Claims of one table row, list or section about one GPU share a block
+    line_of_field: int = 0
+    """Of a table: the column, or the row where GPUs stand along the top, in which its field is stated."""
     approximate: bool = False
     at_most: bool = False  # "up to": the best of the variants is meant
     sparse: bool | None = None  # True where the text says so; None where it says nothing

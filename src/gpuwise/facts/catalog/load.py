@@ -47,6 +47,9 @@ class Lazy(Mapping[str, Item]):
             self._known[name] = self._decode(self._raw[name])
         return self._known[name]
 
+    def cache_clear(self) -> None:
+        self._known.clear()
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._raw)
 

@@ -51,6 +51,8 @@ _SUMMED = re.compile(r"^[+\u00b1\u2212] ?\d|=|\d[ \w]{0,8}[\u00d7*] ?\d|\d \+ ?\
 _PCIE = re.compile(
     r"\W*pci[ -]?e(?:xpress)?[ .]*(?:gen(?:eration)?|version|interface|bus)?\W*", re.IGNORECASE
 )
+# A process by its maker's name for it: "4N", "N5", "8LPP".
+_NODE = re.compile(r"N\d{1,2}[A-Z]?|\d{1,2}(?:N[A-Z]?|LP[A-Z]|FF\w{0,2})")
 _GENERATION = re.compile(r"(?:gen(?:eration)?[ .-]?)?[1-6](?:\.0)?(?: ?x\d{1,2})?", re.IGNORECASE)
 # "48 GB GDDR6, ECC", "16 GB HBM2 (no ECC)"
 _PARTS, _ECC = re.compile(r"[,;/+()]"), re.compile(r"(?:with |(no |without ))?ECC", re.IGNORECASE)
@@ -249,6 +251,8 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     if _GENERATION.match(stated) if named else _PCIE.fullmatch(label.text) and _GENERATION.fullmatch(stated):
         # Below "PCIe host I/O" also "Gen5 128 GB/s".
         cell = f"PCIe {stated}"
+    if label.first == "process_nm" and _NODE.fullmatch(stated):
+        cell = f"TSMC {stated}"
     if label.first == "chip" or label.text.lower() == "gpu":
         # "GV100" is also a product, and "Hawaii" a chip only below this label; a chip known by a word may
         # have a code name besides, so it accuses nobody.
@@ -350,9 +354,6 @@ def _of_value(
     if field == "launch":
         yield Reading(field=field, values=(f"{numbers[0].value:.0f}",), token=token)
         return
-    # "3,352 AI TOPS" may count any format.
-    if field == "peak:tensor" and "fl" not in token.text.lower() and token.dimension != "bare":
-        return
     times = None
     # "65,536 total" below a rig of four
     said = f"{label.text.replace('memory.total', '')} {cell[token.end : token.end + NEAR]}"
@@ -362,7 +363,9 @@ def _of_value(
         times = LIMITED
     elif field in (*WHOLE, "l2_bytes") and CUES["whole_die"].search(label.text):
         times = ENTIRE
-    direction = CUES["direction"].match(cell, token.end) is not None
+    # "3,352 AI TOPS" may count any format.
+    direction = field == "peak:tensor" and "fl" not in token.text.lower() and token.dimension != "bare"
+    direction |= CUES["direction"].match(cell, token.end) is not None
     # "Effective bandwidth": that of a cache.
     direction |= field == "memory_bytes_per_s" and CUES["with_cache"].search(label.text) is not None
     total = times == SEVERAL and field == "memory_bytes" and CUES["gpu_memory"].search(label.text) is not None

@@ -13,10 +13,11 @@ from itertools import islice
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import agree, explain
-from gpuwise.judge.audit.agree import EDITIONS, OF_WIDTH, evidence_of, gpus_with, is_within, numbers_of
+from gpuwise.judge.audit.agree import OF_WIDTH, evidence_of, gpus_with, numbers_of
 from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around
 from gpuwise.judge.audit.grid import GRID
+from gpuwise.judge.audit.support import CONFIRMED, Support
 from gpuwise.judge.audit.words import COUNTS
 from gpuwise.model.judgement import Claim, Verdict
 
@@ -26,7 +27,6 @@ MEASURED = frozenset({"memory_bytes_per_s", "link_bytes_per_s", "power_w", "boos
 # Of so many GPUs a field that stands alike on lines is right, and so many times as often as it is wrong.
 ROWS, MOST_RIGHT = 4, 3
 OF_CELLS = ("memory_bytes", "memory_type")
-OF_MAKER = ("architecture", "chip")
 # A figure that is so many times the known one, or less, and of no known kind of error is of something else;
 # a clock beyond so many times is a processor's.
 OTHER, CPU = 10.0, 1.45
@@ -49,7 +49,7 @@ _UNIT = re.compile(r"\d ?[A-Za-z]")
 class Doubts:
     """The claims of a text, counted by place, line and field once, so that a long text takes linear time."""
 
-    def __init__(self, claims: Sequence[Claim], verdicts: Sequence[Verdict]) -> None:
+    def __init__(self, claims: Sequence[Claim], verdicts: Sequence[Verdict], support: Support) -> None:
         self.judged = list(zip(claims, verdicts, strict=True))
         wrong = [claim for claim, verdict in self.judged if verdict == "contradicts"]
         self.text = Around(claims, wrong)
@@ -62,10 +62,8 @@ class Doubts:
         self.right = {_said(c) for c, v in self.judged if c.sure and v == "agrees"}
         self.sizes = {(*_size(c), c.block >= GRID) for c in claims if c.field == "memory_bytes"}
         self.outside = {(c.block, c.gpu_ids) for c, v in self.judged if v == "cannot tell" and _is_outside(c)}
-        self.on_line: dict[int, set[tuple[tuple[str, ...], str]]] = defaultdict(set)
-        for claim in claims:
-            self.on_line[claim.line].add((claim.gpu_ids, claim.field))
-        self.count_places()
+        self.support, self.on_line = support, support.on_line
+        self.count_groups()
         self.count_lines()
         self.count_strangers()
 
@@ -91,38 +89,26 @@ class Doubts:
             or self.is_foreign(claim)
         )
 
-    def count_places(self) -> None:
-        """How much is wrong and right of what is doubted together, of a group, of a field of a table.
-
-        Values with their units in their cells cannot have moved unseen: "united".
-        """
-        self.places: dict[object, Counter[str]] = defaultdict(Counter)
-        # A figure that a text repeats counts once.
+    def count_groups(self) -> None:
+        """What is wrong and right of claims that are doubted together, and of what programs measure in a
+        table; a figure that a text repeats counts once."""
+        self.groups: dict[str, Counter[str]] = defaultdict(Counter)
+        self.measured: dict[int, Counter[str]] = defaultdict(Counter)
         once = {
             (c.block >= GRID and n, c.gpu_ids, c.field, c.stated): (c, v)
             for n, (c, v) in enumerate(self.judged)
         }
         for claim, verdict in once.values():
-            self.places[claim.block // GRID, claim.field][verdict] += 1
+            # A rate of the other kind is read right: of just this GPU and format.
             if verdict == "contradicts" and (self.text.mechanism(claim) or ("",))[0] in TAKEN_FOR_OTHER:
-                # A rate of the other kind is read right: of just this GPU and format.
-                self.places[_failing(claim)]["agrees"] += 1
-                continue
-            near = claim.field != "power_w" and any(is_within(claim, k, EDITIONS) for k in evidence_of(claim))
-            if verdict == "contradicts" and near:
-                # So near the right value the reading did not fail; but power near it may be what was drawn.
-                continue
-            united = verdict == "contradicts" and _UNIT.search(claim.stated)
-            for key in (_failing(claim), claim.group):
-                self.places[key].update((verdict, "united") if united else (verdict,))
+                verdict = "agrees"
+            self.groups[claim.group][verdict] += 1
+            self.measured[claim.block // GRID][verdict] += claim.block >= GRID and _is_measured(claim)
 
     def count_lines(self) -> None:
-        """What agrees on each line and in each table; and of which GPUs fields agree that stand alike on
-        lines: as in a program's objects, that is a column."""
+        """What agrees on each line and in each table."""
         self.agreed: dict[int, set[tuple[str, tuple[str, ...], int]]] = defaultdict(set)
-        self.columns: dict[object, dict[str, set[tuple[str, ...]]]] = defaultdict(lambda: defaultdict(set))
         for claim, verdict in self.judged:
-            self.columns[self.column_of(claim)][verdict].add(claim.gpu_ids)
             if verdict == "agrees" and (claim.field != "memory_bytes" or claim.block >= GRID):
                 for place in (claim.line, -(claim.block // GRID) or claim.line):
                     self.agreed[place].add((claim.field, claim.gpu_ids, claim.line))
@@ -143,14 +129,8 @@ class Doubts:
             elif verdict == "contradicts" and (figures := numbers_of(claim.values)):
                 self.wrong_of[_column(claim)].add(tuple(figures))
 
-    def column_of(self, claim: Claim) -> object:
-        owners, fields = zip(*self.on_line[claim.line], strict=True)
-        return (claim.field, frozenset(fields)) if len({*owners}) == 1 else None
-
     def is_of_column(self, claim: Claim) -> bool:
-        column = self.column_of(claim)
-        right, wrong = (len(self.columns[column][verdict]) for verdict in ("agrees", "contradicts"))
-        return claim.block >= GRID or (column is not None and right >= max(ROWS, MOST_RIGHT * wrong))
+        return claim.block >= GRID or self.support.of(claim) >= ROWS
 
     def is_of_line(self, claim: Claim) -> bool:
         """Whether a line of text speaks of this GPU alone, and rightly of another field."""
@@ -162,14 +142,15 @@ class Doubts:
         return claim.line <= NEARBY and self.last <= claim.line + NEARBY
 
     def fails(self, claim: Claim) -> bool:
-        """Whether of what is read with it more is wrong than right."""
-        here = self.places[_failing(claim)]
-        trust = 2 if here["united"] == here["contradicts"] else 1
-        return bool(_failing(claim)) and here["contradicts"] > max(here["agrees"] * trust, MOSTLY - 1)
+        """Whether more is wrong than right in its table of what programs measure: they reach less than GPUs
+        are rated at. Whose a product's other figures are the layout says, however much is wrong."""
+        table = self.measured[claim.block // GRID]
+        plain = (self.text.mechanism(claim) or ("",))[0] in TAKEN_FOR_OTHER
+        return _is_measured(claim) and not plain and table["contradicts"] > max(table["agrees"], MOSTLY - 1)
 
     def is_weak(self, claim: Claim, kind: str) -> bool:
         """Whether too little agrees of the group that its reading depends on."""
-        group = self.places[claim.group]
+        group = self.groups[claim.group]
         # Of a table below an unsure heading more must agree than of sentences.
         least = (2 if claim.block >= GRID else 1) * max(LEAST, group["contradicts"])
         # Shops' prices are the ones at launch by chance, too.
@@ -186,7 +167,11 @@ class Doubts:
         cells = claim.block >= GRID and (
             kind in PLAIN or (kind in ("internal contradiction", "other variant") and claim.field in OF_CELLS)
         )
-        return smaller or (not cells and not claim.of_any and _said(claim) in self.right)
+        # Of two columns each states its own: the date, and the year of the launch.
+        cells |= claim.block >= GRID and self.support.of(claim) >= CONFIRMED
+        # "H200 replaces H100's 80 GB HBM2e with 141 GB HBM3e": the figure of another one of the text.
+        of_any = claim.of_any and kind not in (explain.NEIGHBOUR, "internal contradiction")
+        return smaller or (not (cells or of_any) and _said(claim) in self.right)
 
     def is_far_off(self, claim: Claim, kind: str) -> bool:
         """Whether it is so far from every known value that something else is counted: what a job asks for,
@@ -194,12 +179,12 @@ class Doubts:
         known, stated = numbers_of(k.value for k in evidence_of(claim)), numbers_of(claim.values)
         if not (known and stated) or claim.total or claim.field in OF_WIDTH:
             return False
-        of_field = self.places[claim.block // GRID, claim.field]
-        if kind == explain.NEIGHBOUR and of_field["agrees"] >= MOST_RIGHT * of_field["contradicts"]:
+        confirmed = claim.block >= GRID and self.support.of(claim) >= CONFIRMED
+        if kind == explain.NEIGHBOUR and confirmed:
             return False
         # A rate without a unit may be of images, or in the unit of another cell.
         bare = claim.field.startswith("peak:") and not _UNIT.search(claim.stated)
-        clock = claim.field.endswith("_hz") and not (claim.block >= GRID and of_field["agrees"])
+        clock = claim.field.endswith("_hz") and not confirmed
         most = CPU if clock and "GHz" in claim.stated else OTHER
         near = any(1 / OTHER < v / (claim.count * k) <= most for v in stated for k in known if k)
         slip = claim.field in COUNTS and any(agree.is_slip(v, k) for v in stated for k in known)
@@ -263,10 +248,8 @@ class Doubts:
         return not of_card and self.text.explain(claim)[0] not in PLAIN
 
     def is_foreign(self, claim: Claim) -> bool:
-        """Whether it may be of a product that the catalog lacks, or of another maker."""
-        # The bandwidth is unknown of a card whose memory size the catalog lacks: an H20 with 141 GB.
-        lacking = claim.field in OF_MEMORY and (claim.block, claim.gpu_ids) in self.outside
-        return lacking or (claim.block < GRID and claim.field in OF_MAKER and _is_of_other_maker(claim))
+        """Whether it may be of a card whose memory size the catalog lacks: an H20 with 141 GB."""
+        return claim.field in OF_MEMORY and (claim.block, claim.gpu_ids) in self.outside
 
 
 def _is_outside(claim: Claim) -> bool:
@@ -303,12 +286,6 @@ def _of_lost_columns(claims: Sequence[Claim]) -> set[tuple[tuple[str, ...], str]
     return {(ids, f) for ids, fields in doubled.items() if len(fields) >= MOSTLY for f in fields}
 
 
-def _is_of_other_maker(claim: Claim) -> bool:
-    """Whether only GPUs of another maker have it: "not far behind Nvidia's Blackwell Ultra GPUs"."""
-    makers = {catalog.get(i).vendor for i in gpus_with(claim.field, claim.values)}
-    return bool(makers) and makers.isdisjoint(catalog.get(i).vendor for i in claim.gpu_ids)
-
-
 def _is_of_another(wrong: Sequence[Claim]) -> bool:
     """Whether all that is wrong is right of one other product: the name may be the wrong one."""
     claims = [claim for claim in wrong if claim.field not in SHARED]
@@ -317,13 +294,8 @@ def _is_of_another(wrong: Sequence[Claim]) -> bool:
     return bool(having and frozenset.intersection(*having) - own)
 
 
-def _failing(claim: Claim) -> tuple[object, ...]:
-    """The place of claims that are doubted together; none for what a table states of a product: its layout
-    says whose it is, however much is wrong, but what programs measure is below what the GPU is rated at."""
-    measured = claim.field.startswith("peak:") or claim.field in MEASURED
-    if claim.block < GRID:
-        return claim.block, claim.gpu_ids
-    return (-(claim.block // GRID), ()) if measured else ()
+def _is_measured(claim: Claim) -> bool:
+    return claim.field.startswith("peak:") or claim.field in MEASURED
 
 
 def _column(claim: Claim) -> tuple[object, ...]:
@@ -332,5 +304,6 @@ def _column(claim: Claim) -> tuple[object, ...]:
 
 
 def _said(claim: Claim) -> tuple[object, ...]:
-    """What claims of one sentence about one thing have alike."""
-    return claim.line, claim.sentence, claim.gpu_ids, claim.field, claim.sparse, claim.total
+    """What claims of one row, or of one sentence whichever variants it may mean, have alike."""
+    own = claim.gpu_ids if claim.block >= GRID else tuple(sorted({*map(agree.product, claim.gpu_ids)}))
+    return claim.line, claim.sentence, own, claim.field, claim.sparse, claim.total

@@ -179,7 +179,10 @@ def name_of(text: str) -> Subject | None:
     named = sum(t.end - t.start for t in gpus)
     if named < 0.35 * len(CUES["plain_label"].sub("", CUES["board_maker"].sub("", text))):
         return None
-    return None if any(t.dimension not in ("bare", "other") for t in before) else subject_of(text, gpus)
+    found = None if any(t.dimension not in ("bare", "other") for t in before) else subject_of(text, gpus)
+    # "H100 GPU accelerator (PCIe)"
+    form = CUES["form_name"].search(text, gpus[-1].end) if found and not found.several else None
+    return variant(found, form[0]) if found and form else found
 
 
 def count_in(text: str) -> int:
@@ -223,6 +226,17 @@ class _Placed:
     label: str
     known: bool
     """Whether the catalog has this value of the owner."""
+
+
+def _cells_below(row: Sequence[Cell], column: int, columns: Mapping[int, Subject]) -> Sequence[Cell]:
+    """The cells of a row below a GPU: where a page lost how far cells reach, one is of all columns, or each
+    column has two, "90.5 | 181* | 91.6 | 183*"."""
+    first, values = min(columns), len(row) - min(columns)
+    whole = first == 1 and [*columns] == [*range(1, len(columns) + 1)]
+    if whole and values == 1 < len(columns):
+        return row[1:]
+    at = 2 * (column - first) + first
+    return row[at : at + 2] if whole and values == 2 * len(columns) > 2 else row[column : column + 1]
 
 
 def _straight(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...]:
@@ -544,11 +558,11 @@ class Grid:
             anonymous = anonymous and len(self.rows[row]) > NAME_COLUMNS - 1
             sure = sure and not (anonymous or CUES["link"].search(name) or is_of_host(owner, placed.reading))
             top = self.columns.get(placed.column)
-            place = placed.column if top is not None and top.text == owner.text else row
+            place, line = (placed.column, row) if top and top.text == owner.text else (row, placed.column)
             if placed.reading.field == "memory_type" and (sizes := _SIZES.search(placed.cell.text)):
                 # "40 / 80 GB HBM2e": the type of either variant, whichever the rest of the table is of.
                 owner = replace(owner, text=f"{owner.text} {sizes[0]}")
-            claim = claim_of(placed.reading, owner, placed.cell.line, block * GRID + place, sure)
+            claim = claim_of(placed.reading, owner, placed.cell.line, block * GRID + place, sure, line)
             if claim.field == "memory_bytes" and claim.count > 1 and CUES["of_gpus"].search(placed.label):
                 # GPU memory in a row that states the number of GPUs is not of the host.
                 cells = self.rows[row]
@@ -734,9 +748,12 @@ class Grid:
                 mine = owner if CUES["of_one"].search(first) else self.counted(owner, row)
                 if mine.count == 1 and column in counts and not CUES["of_one"].search(first):
                     mine = replace(mine, count=counts[column])
-                listed = column < len(row) and columns is self.columns and self.is_list(row[column], label)
-                if column < len(row) and row[column].text != first and not listed:
-                    yield from self.placed(row[column], top, mine, number, column, sure)
+                for cell in _cells_below(row, column, columns):
+                    listed = columns is self.columns and self.is_list(cell, label)
+                    if cell.text != first and not listed:
+                        # One cell for all columns, or that of the first, where the others are missing.
+                        shared = cell is not row[column] if column < len(row) else True
+                        yield from self.placed(cell, top, mine, number, column, sure and not shared)
 
     def inferred(self, text: str, cells: Sequence[tuple[Cell, Subject]]) -> tuple[Label, bool] | None:
         """The label of a row or column whose own words are unknown, by what the catalog confirms of at least
@@ -1056,15 +1073,18 @@ def explained(placed: Sequence[_Placed]) -> float:
     return float(sum(1 + one.known for one in placed))
 
 
-def claim_of(reading: Reading, owner: Subject, line: int, block: int, sure: bool) -> Claim:
+def claim_of(
+    reading: Reading, owner: Subject, line: int, block: int, sure: bool, line_of_field: int = 0
+) -> Claim:
     """The claim that a reading makes of its owner."""
     makers = owner.custom and reading.field in OF_MAKER
     total = reading.total and owner.count > 1
     return Claim(
         line=line, gpu=owner.text, gpu_ids=owner.gpu_ids, field=reading.field, values=reading.values,
-        stated=reading.token.text, block=block, approximate=reading.token.approximate,
-        at_most=reading.token.at_most, is_range=reading.token.is_range, sparse=reading.sparse,
-        vector=reading.vector, several=owner.several, count=owner.count * reading.token.count,
+        stated=reading.token.text, block=block, line_of_field=line_of_field,
+        approximate=reading.token.approximate, at_most=reading.token.at_most,
+        is_range=reading.token.is_range, sparse=reading.sparse, vector=reading.vector,
+        several=owner.several, count=owner.count * reading.token.count,
         sure=sure and not (reading.either or makers or (is_multiple(owner, reading) and not total)),
         total=total, group="" if owner.sure else " ".join(owner.gpu_ids),
     )  # fmt: skip

@@ -38,6 +38,7 @@ from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism
 from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.meanings import MACHINE, OF_SUPERCHIP, is_disputed, means_other
+from gpuwise.judge.audit.support import CONFIRMED, Support
 from gpuwise.judge.audit.words import FIELDS
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
 
@@ -79,8 +80,10 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     claims = _of_launch_prices(_of_other_size(claims))
     systems = _of_systems(claims)
     claims = _summed(claims)
-    verdicts = [_verdict(claim) for claim in claims]
-    doubts = Doubts(claims, verdicts)
+    right = [agrees(claim) for claim in claims]
+    support = Support(claims, right)
+    verdicts = [_verdict(claim, one, support) for claim, one in zip(claims, right, strict=True)]
+    doubts = Doubts(claims, verdicts, support)
     wrong = [place for place, verdict in enumerate(verdicts) if verdict == "contradicts"]
     doubted = {place for place in wrong if doubts.is_doubtful(claims[place])}
     for place in wrong:
@@ -251,12 +254,12 @@ def _of_systems(claims: Sequence[Claim]) -> dict[int, int]:
     return found
 
 
-def _verdict(claim: Claim) -> Verdict:
+def _verdict(claim: Claim, right: bool, support: Support) -> Verdict:
     if claim.field in NOT_JUDGED or not claim.gpu_ids:
         return "cannot tell"
     if agree.is_of_missing_format(claim):
         return "contradicts" if claim.sure and not claim.several else "cannot tell"
-    if agrees(claim):
+    if right:
         return "contradicts" if claim.sure and counts_bits(claim) else "agrees"
     known = evidence_of(claim)
     silent = any(not evidence.of(i, claim.field) for i in claim.gpu_ids if not _has_no_link(i, claim.field))
@@ -285,7 +288,8 @@ def _verdict(claim: Claim) -> Verdict:
     disputed |= round_ and all(
         isinstance(v, Number) and v.digits <= agree.FEW and v.value >= 1000 for v in claim.values
     )
-    return "cannot tell" if disputed or means_other(claim) else "contradicts"
+    other = disputed or means_other(claim, support.of(claim) >= CONFIRMED)
+    return "cannot tell" if other else "contradicts"
 
 
 def _has_no_link(gpu_id: str, field: str) -> bool:

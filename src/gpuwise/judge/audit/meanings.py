@@ -64,11 +64,14 @@ _EURO = re.compile(r"\u20ac|\beur", re.IGNORECASE)
 _LEAST = re.compile(r"\w\+(?! ?\d)")
 
 
-def means_other(claim: Claim) -> bool:
-    """Whether a figure that the catalog does not hold may be right of what it does not say."""
+def means_other(claim: Claim, confirmed: bool) -> bool:
+    """Whether a figure that the catalog does not hold may be right of what it does not say.
+
+    What its column holds of other GPUs tells which of two rates or clocks is meant: "confirmed".
+    """
     return (
         _LEAST.search(claim.stated) is not None
-        or _is_other_rate(claim)
+        or (not confirmed and (_is_other_rate(claim) or _is_other_clock(claim)))
         or _is_option(claim)
         or _is_stated_otherwise(claim)
     )
@@ -83,8 +86,8 @@ def _is_option(claim: Claim) -> bool:
     if claim.field in _OPTIONS:
         return _OPTIONS[claim.field](claim)
     if claim.field.startswith("peak:"):
-        return _is_doubled(claim) or _is_of_laptop(claim) or _is_peak_of_twin(claim)
-    return _is_of_laptop(claim) or (claim.field.endswith("_hz") and _is_other_clock(claim))
+        return _is_doubled(claim) or _is_of_laptop(claim)
+    return _is_of_laptop(claim)
 
 
 def _is_other_size(claim: Claim) -> bool:
@@ -128,12 +131,6 @@ def _is_other_bandwidth(claim: Claim) -> bool:
     if _are_pairs(claim):
         return _is_of_pair(claim)
     return _is_doubled(claim) or _is_of_laptop(claim)
-
-
-def _is_peak_of_twin(claim: Claim) -> bool:
-    """GB200 and B200, GH200 and H200 are printed for each other."""
-    theirs = evidence_of(replace(claim, gpu_ids=_twins(claim)))
-    return any(states(claim, value) for k in theirs for value in (k.value, *k.alternatives))
 
 
 def _is_named_otherwise(claim: Claim) -> bool:
@@ -229,6 +226,8 @@ def _twins(claim: Claim) -> tuple[str, ...]:
 
 def _is_other_clock(claim: Claim) -> bool:
     """Between its base and its boost clock a card has a game clock, and those of its makers."""
+    if not claim.field.endswith("_hz"):
+        return False
     if (mechanism(claim) or ("other variant",))[0] != "other variant":
         return False
     consumer = _is_of_consumers(claim)

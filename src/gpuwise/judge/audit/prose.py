@@ -708,14 +708,12 @@ class _Choice(Sentence):
         if not (fields or self.topic) and cue_before(_TENSOR, self.text, token.start):
             fields = ["peak:tensor"]
         if not (fields or self.topic):
-            # "82.6 TFLOPS" alone: of single precision, where the GPU has just that rate.
-            yield UNREAD, "peak:fp32"
+            # "82.6 TFLOPS" alone: of single precision, where the GPU has just that rate. Integers are not.
+            yield (UNREAD, "peak:fp32") if "fl" in token.text.lower() else (LISTED, "peak:tensor")
         for field in fields or ([self.topic] if self.topic else []):
-            # "3,352 AI TOPS" may count any format.
-            if field != "peak:tensor" or "fl" in token.text.lower():
-                # The only format that a sentence names is that of its rates.
-                far = 0.9 if len(fields) == 1 else FAR
-                yield (min(self.named(place, field), far) if fields else LISTED), field
+            # The only format that a sentence names is that of its rates.
+            far = 0.9 if len(fields) == 1 else FAR
+            yield (min(self.named(place, field), far) if fields else LISTED), field
 
     def named(self, place: int, field: str) -> float:
         """The cost of the nearest word for a field; of memory also its type, "40 GB of HBM2"."""
@@ -1155,6 +1153,7 @@ FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
     "more families than GPUs": lambda s, v: len({t.name for t in s.architectures}) > max(1, len(s.gpus)),
     "behind a plus": lambda s, v: v.held and s.text[: v.held.start].rstrip()[-1:] == "+",
     "one of several formats": lambda s, v: not s.formats_named and len(s.formats_said) > 1,
+    "any format": lambda s, v: v.field == "peak:tensor" and "fl" not in v.token.text.lower(),
     "other architecture": lambda s, v: s.is_of_other(s.owned[v.place][0], v.token),
     "CUDA of others": lambda s, v: "cuda" in s.around(v.token).lower() and all(
         catalog.get(gpu_id).vendor != "NVIDIA" for gpu_id in s.owned[v.place][0].gpu_ids),

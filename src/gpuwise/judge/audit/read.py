@@ -449,7 +449,7 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
             rows.append(())
         elif token.type == "tr_close":
             # Cells beyond the header are dropped by the parser, though they move the others.
-            raw = lines[start - 1].strip().strip("|").replace("\\|", "")
+            raw = lines[start - 1].strip().removeprefix("|").removesuffix("|").replace("\\|", "")
             count = min(raw.count("|") + 1, MOST_CELLS)
             rows[-1] = (*rows[-1][:count], *[Cell(start, "")] * (count - len(rows[-1])))
             if "|" not in lines[start - 1]:

@@ -371,6 +371,9 @@ def _name(match: re.Match[str]) -> Token:
     elif field == "compute_capability":
         # sm_86 is 8.6
         numbers = (Number(value=int(match["cc"]) / 10, digits=len(match["cc"])),)
+    elif field == "process_nm":
+        # "TSMC 4N", "Samsung 8LPP"
+        numbers = (number_of(re.findall(r"\d+", text)[0]),)
     elif field == "slots":
         slot = match["slot"].lower()
         numbers = (Number(value=_SLOTS.get(slot) or float(slot), digits=2),)

@@ -1,0 +1,51 @@
+"""Support: how far the figures of a text that agree with the catalog confirm how one of them is read.
+
+A column of a table that is right of other GPUs is of the field, unit and precision that it is read as. In
+text the lines that state the same fields, each of one GPU, are such a column.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from gpuwise.judge.audit.agree import evidence_of
+from gpuwise.judge.audit.grid import GRID
+from gpuwise.model.judgement import Claim
+
+# A GPU of a column that differs counts so many times one that agrees, and from here on a column confirms what
+# it is of. Of 1,064 errors in tables of 30 pages, nearly all put in, 80 % stand in such a column; of the 29
+# cells there that differ and nobody marked as wrong 24 %: sources differ, or several GPUs are meant. So few
+# cells choose no threshold: a clock in a column of three and a wrong one did.
+AGAINST, CONFIRMED = 2, 1
+
+
+class Support:
+    """What agrees and what differs in each column and row of a text, counted once."""
+
+    def __init__(self, claims: Sequence[Claim], right: Sequence[bool]) -> None:
+        self.on_line: dict[int, set[tuple[tuple[str, ...], str]]] = defaultdict(set)
+        for claim in claims:
+            self.on_line[claim.line].add((claim.gpu_ids, claim.field))
+        # Of lines that speak of one GPU alone the fields that they state.
+        self.alone = {
+            line: frozenset(field for _, field in found)
+            for line, found in self.on_line.items() if len({ids for ids, _ in found}) == 1
+        }  # fmt: skip
+        self.columns: dict[object, dict[bool, set[tuple[str, ...]]]] = defaultdict(lambda: defaultdict(set))
+        for claim, agrees in zip(claims, right, strict=True):
+            if claim.gpu_ids and (agrees or evidence_of(claim)):
+                self.columns[self.column_of(claim)][agrees].add(claim.gpu_ids)
+
+    def column_of(self, claim: Claim) -> object:
+        """The column of a claim; None in a sentence that speaks of several GPUs."""
+        if claim.block >= GRID:
+            return claim.block // GRID, claim.line_of_field, claim.field, claim.sparse
+        return (claim.field, self.alone[claim.line]) if claim.line in self.alone else None
+
+    def of(self, claim: Claim) -> int:
+        """How many other GPUs agree in its column, less those that differ."""
+        column = self.column_of(claim)
+        found = self.columns[column] if column is not None else {}
+        right, wrong = (len(found.get(one, set()) - {claim.gpu_ids}) for one in (True, False))
+        return right - AGAINST * wrong
