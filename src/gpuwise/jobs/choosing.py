@@ -21,6 +21,7 @@ from gpuwise.judge.choose import decide, fit, owning, phrases, speeds, verdicts
 from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.candidates import EXPORT, FEW, PAID, TOGETHER, names_of, offered, stated, usable
 from gpuwise.judge.choose.need import need_for
+from gpuwise.judge.choose.rules import USUAL
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Assumptions, Need, Option, Quote, Recommendation
@@ -305,7 +306,8 @@ def _answered(market: _Market, need: Need) -> Recommendation:
                 other, answer=f"{more}: {phrases.offered_as(other.options[0])} does it. {other.answer}"
             )
         asked = need.asks in ("able", "too much", "number", "faster")
-        if not asked or error.code not in ("limits", "too-large") or not isinstance(other, Recommendation):
+        no = error.code in ("limits", "too-large", "too-old") and not fit.is_unknown(str(why))
+        if not (asked and no and isinstance(other, Recommendation)):
             raise
         where = f"In {other.need.region}: " if other.need.region != need.region and other.need.region else ""
         return replace(other, answer=f"No: {why}. {where}{other.answer}")
@@ -396,6 +398,7 @@ def _believed(need: Need, facts: Facts) -> tuple[Offer, ...]:
         raise InputError(f"no offer is known in {need.region!r}", hint=hint)
     # Who names a provider knows its prices.
     believed = facts.offers if need.providers else prices.believable(facts.offers, facts.today)
+    believed = prices.of_machines(believed, USUAL.hyperscalers)
     # Of what somebody asks a price for the question is that price; what is paid now competes with others.
     asking = {(quote.gpu_id, quote.kind in RENTS) for quote in need.quotes if not quote.paid}
     others = (o for o in believed if not any((gpu, o.per_hour) in asking for gpu in o.gpu_ids))
@@ -611,7 +614,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     dated = need.assumptions.aged_today  # who says how old a price may be means it
     if (unmet or error.code in ("no-price", "too-large")) and not (names or dated) and need.acquire != "rent":
         # What keeps every limit may only lack a price that is fresh.
-        note = "no price that is fresh is known of what keeps the limits"
+        note = "no fresh price is known of what keeps the limits, is predicted well and runs current software"
         yield noted(note, only=_cards(need), acquire="own")
         if need.acquire == "own" and not (need.unproven or need.asks):
             yield noted(BY_SHEET, unproven=True)
@@ -654,7 +657,8 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
         if less := next(filter(None, in_less), None):
             said.append(f"in {less.need.precision} it fits: {phrases.offered_as(less.options[0])}")
         data["why"] = "; ".join(said)
-    if need.task and need.budget_usd and not (names_of(need) or need.items) and error.code == "limits":
+    nothing = need.budget_usd and not (names_of(need) or need.items) and error.code == "limits"
+    if need.task and (nothing or error.code == "too-old"):
         said.append(speeds.memory_needed(need).rstrip("."))
     if other := _another(market, need, error.code):
         data["instead"] = other
@@ -785,8 +789,7 @@ def _in_full(market: _Market, need: Need, gpu: str, reason: Issue) -> str:
             kind = f"/h, {offer.provider}, {offer.kind}" if offer.per_hour else f", {fit.SOLD[offer.kind]}"
             many = "one" if offer.count == 1 else f"{offer.count:g}"
             why += f" ({many} at {usd(offer.amount)}{kind}, {offer.seen_on[:7]})"
-    old = verdicts.lacks(gpu).replace(phrases.short_name(gpu), "it")
-    return f"{why}{'; ' * bool(old)}{old}"
+    return why
 
 
 def _beside(market: _Market, need: Need) -> str:

@@ -41,7 +41,7 @@ _MOST_WORDS = 50
 _MOST_LINES = 23
 # A rejection's code as people say it.
 _KINDS = {
-    "budget": "over budget", "unproven": "little but a data sheet known, or dropped by CUDA 13",
+    "budget": "over budget",
     "latency": "too slow for each token", "deadline": "too late", "power": "too many watts",
     "quiet": "too loud", "fp64": "slow in FP64",
 }  # fmt: skip
@@ -273,7 +273,8 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
     lines += [f"{', '.join(dict.fromkeys(gpus))}: {why}" for why, gpus in by.items()]
     lines += _left_out(found)
     lines += [f"Not known: {'; '.join(found.unknown)}"] * bool(found.unknown)
-    old = [*filter(None, map(lacks, dict.fromkeys(option.gpu_id for option in shown)))]
+    refused = [gpu for gpu in (*names_of(found.need), *found.need.have) if found.refused]
+    old = [*filter(None, map(lacks, dict.fromkeys((*(option.gpu_id for option in shown), *refused[:FEW]))))]
     lines += [f"Old generation: {'; '.join(old)}"] * bool(old)
     stated = found.need.acquire != "rent" and found.need.assumptions != Assumptions()
     if any(o.outlay_usd for o in shown) or why or stated:
@@ -295,8 +296,8 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
 def _left_out(found: Recommendation) -> Iterator[str]:
     """What was named and refused, each with why; and of how many others for which reasons."""
     yield from (f"Refused: {each}" for each in found.refused)
-    named = " ".join(found.refused)
-    left = {gpu: why for gpu, why in found.rejected.items() if why.detail not in named}
+    named = {gpu for each in found.refused for gpu in re.findall(r"[\w.-]+", each)}
+    left = {gpu: why for gpu, why in found.rejected.items() if gpu not in named}
     if not left:
         return
     # Two GPUs have the same reason where only their names in it differ.

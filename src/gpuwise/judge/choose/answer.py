@@ -14,6 +14,7 @@ from gpuwise.judge.choose import fit, phrases
 from gpuwise.judge.choose.candidates import PAID, host_of
 from gpuwise.judge.choose.fit import link_of
 from gpuwise.judge.choose.need import (
+    ALL_HOURS,
     ANY_USED,
     COMPUTERS,
     HOURS_PER_YEAR,
@@ -83,10 +84,11 @@ def limits(need: Need) -> Iterator[str]:
         (need.region if need.acquire != "own" else "", "rented in {}, where a source states it"),
         (need.region if owns else "", "prices to buy are of the US, not of {}"),
         (", ".join(need.providers), "of {}"), (", ".join(need.avoid), "not of {}"),
-        (owns and need.quiet and fit.QUIET, "{}"), (need.at_home, "at home"),
+        (owns and need.quiet and fit.QUIET, "{}"),
+        (need.at_home, "in a machine that is there" if a.host_usd == 0 else "at home"),
         (need.egress_gb, f"{{:,.0f}} GB sent out{often(need) or ' in all'}"),
         (owns and kwh != usual.electricity_usd_per_kwh and kwh, "${:.3g} a kWh"),
-        (week != usual.hours_per_week and week, HOURS_STATED),
+        (week != usual.hours_per_week and ALL_HOURS not in need.notes and week, HOURS_STATED),
         (owns and a.years != usual.years and a.owned_for, "{}"),
         (a.max_age_days != usual.max_age_days and a.max_age_days, "prices of the last {:g} days"),
     ):  # fmt: skip
@@ -280,6 +282,11 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     if need.deadline_s and first.time_s:
         late = first.time_s.high / need.assumptions.utilisation > need.deadline_s
         most = f"; at the low end of its speed in {seconds(first.time_s.high)}, too late" * late
+        for o in found.options[1:] if not late else ():  # What costs less is not first for a reason
+            slow = o.time_s.high / need.assumptions.utilisation if o.time_s else 0.0
+            if slow > need.deadline_s and (phrases.dearer(need, o, first) or 1.0) < 1.0:
+                most = f"; {phrases.machine_of(o)} costs less, but may take {seconds(slow)}"
+                break
         said.append(f"done in {seconds(first.time_s.value)} of the {seconds(need.deadline_s)} allowed{most}")
     apart = any(phrases.COUNTED in advised for advised in found.advice)
     if need.mode == "train" and first.count > 1 and not apart:

@@ -627,8 +627,7 @@ class _Reader(Worked):
                 fed = max(float(USUAL.slot_w), fed_w(supply))
                 value = left_w(supply)
                 fields.setdefault("supply_w", supply)
-                if search(P.machine_mine, before) or self.said(P.free_slots):
-                    self.assumed.setdefault("host_usd", 0.0)
+                self.assumed.setdefault("host_usd", 0.0)  # The machine that it feeds is there
                 more = f"; cards of up to {value:g} W count as limited to that"
                 peaks = "of cards with their short peaks"
                 self.notes.append(f"a supply of {supply:g} W feeds {fed:.0f} W {peaks}{more}")

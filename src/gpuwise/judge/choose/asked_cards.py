@@ -128,6 +128,7 @@ class Cards(Words):
             in_it = said or search(P.in_machine, before)
             kept = kept or (in_it and match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
             kept_there = search(P.idle, before) or search(P.inside_mine, before)
+            kept_there = kept_there or (not either and search(P.begins_with_mine, before))
             # "Our T4 server (6x T4)", "replace the 3090", which is there, "keep our A100"
             again = bool((number and before[: number.start()].endswith("(")) or (owner and not said))
             again |= search(r"\b(?:the|both|these|those) $", before) is not None
@@ -306,7 +307,7 @@ class Cards(Words):
                 gpu_id=gpu, count=count, kind=kind, usd=usd, provider=needs.PROVIDERS.get(seller, seller),
                 paid=mine and hourly, whole=not hourly and bool(search(P.with_machine, text)),
             )  # fmt: skip
-            sure |= kind in ("used", "new") and len({gpu for gpu, *_ in self.places}) > 1
+            sure |= kind in ("used", "new")
             found.append((quote, start, end))
         # "A K80 for $60 or a 3060": what more cards stand behind is the price of the first.
         of_one = any(start > found[0][2] for *_, start, _ in self.places) if found else False

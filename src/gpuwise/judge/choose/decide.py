@@ -32,6 +32,7 @@ from gpuwise.judge.choose.phrases import WORTH_A_WORD, WORTH_SAYING, counted, de
 from gpuwise.judge.choose.speeds import memory_of
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Chance, Need, Option, Recommendation
+from gpuwise.model.precision import Precision
 from gpuwise.model.result import Interval, Record
 from gpuwise.model.units import significant, usd
 from gpuwise.predictor.rates import LEVEL
@@ -48,6 +49,8 @@ EXCLUDED = ("spot", "community", "reserved", "serverless")
 AS_FAST, A_LITTLE_MORE = 1.1, 1.25
 # Times the least cost that a deadline is worth which is kept at the low end of a speed, too.
 SURE = 1.5
+# Share by which a price may have to change to be worth a word: none falls by more within a year.
+FAR_OFF = 0.5
 # A lead in speed that decides between rents of the same cost.
 MUCH_FASTER = 1.5
 
@@ -82,6 +85,8 @@ def recommend(
             raise fit.too_large(need, "; ".join(dict.fromkeys((largest, *each))))
         if late := [s for s in asked if s.first_token_s]:
             raise fit.too_late(late)
+        if not fit.is_unknown(largest):
+            raise NoDataError(largest, hint="a newer GPU", code="too-old")
         raise NoDataError(f"no GPU has a speed: {largest}", hint="measure it", code="bench")
     found = fit.limits(need, them, speeds)
     ok, apart = fit.kept(found, len(them)), priced.machines_of(them)
@@ -102,6 +107,7 @@ def recommend(
         p: (rough and them.rows[p].speed.is_rough and them.rows[p].way != "have")
         or (slow and max(1, need.concurrent) / them.speed[p] > USUAL_TPOT_S)
         or _is_tight(need, them.rows[p].gpu)
+        or (need.precision == Precision.FP64 and not fit.made_for_fp64(them.rows[p].gpu))
         or (them.own[p] and them.rows[p].gpu not in (*names, *need.have) and _is_held(need, them.rows[p]))
         for p in places
     }
@@ -109,7 +115,8 @@ def recommend(
     ahead = tuple(p for p in places if behind[p] == behind[places[0]])
     places.sort(key=_least_money(need, them, ahead).__ne__)
     if them.rows[places[0]].way == "unpriced":
-        places = _by_last_price(need, them, places)
+        first = [p for p in places if behind[p] == behind[places[0]]]
+        places = [*_by_last_price(need, them, first), *(p for p in places if p not in first)]
     if need.deadline_s is not None:
         # A day is kept at the low end of a speed, too, where that costs little more.
         paid_s = them.time * np.exp(them.speed_half) / need.assumptions.utilisation
@@ -312,7 +319,8 @@ def with_excluded(
         if option.way in EXCLUDED and not getattr(need, option.way):
             best.setdefault(f"{option.way} rent", option)
     if other is not None and other.options[0].key != found.options[0].key:
-        best["another region" if need.region else "another GPU"] = other.options[0]
+        if other.options[0].way in RENTS or not need.region:
+            best["another region" if need.region else "another GPU"] = other.options[0]
     said = filter(None, (allowing(way, option, first, need) for way, option in best.items()))
     allowed = " or ".join(said)
     return replace(found, changes=(*([f"to allow {allowed}"] if allowed else []), *found.changes))
@@ -371,6 +379,8 @@ def _price_change(need: Need, them: Candidates, place: int, target: float) -> It
         host = float(them.host[place]) / priced.cards_paid(need, them.rows[place].gpu, them.rows[place].count)
         wanted, unit = (price + host) * share - host, " a card"
     change, offer = wanted / price - 1, them.rows[place].offer
+    if abs(change) > FAR_OFF:
+        return
     was = f"{usd(price)} of {offer.seen_on[:7]}" if offer and offer.seen_on else usd(price)
     if them.rows[place].stale and change > 0:
         most = f"{usd(wanted)}{unit} or less today ({was})"

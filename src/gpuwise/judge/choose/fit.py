@@ -45,7 +45,7 @@ from gpuwise.judge.choose.need import (
     presets,
 )
 from gpuwise.judge.choose.rules import USUAL
-from gpuwise.judge.choose.speeds import OLDEST, Forecast
+from gpuwise.judge.choose.speeds import OLDEST, STAND_IN, Forecast
 from gpuwise.model.gpu import RENTS, GpuSpec, Offer
 from gpuwise.model.judgement import Need, Option, Recommendation
 from gpuwise.model.precision import Precision
@@ -63,7 +63,7 @@ WORTH = 0.5
 BUSIEST = 0.8
 # CUDA 13.0 (release notes of 2025-08) has no compiler and libraries for Maxwell, Pascal and Volta.
 UNSUPPORTED = "CUDA 13 no longer supports its architecture: only frameworks built for CUDA 12 run on it"
-UNPROVEN = "cannot rank: little but its data sheet speaks for such work, so within an order of magnitude"
+UNPROVEN = "little but its data sheet speaks for such work: within an order of magnitude, which ranks nothing"
 # Least speed, in that of what is there, of a card that somebody would call an upgrade.
 UPGRADE = 1.3
 # What somebody who replaces a card gets at the least, where nothing within the limits is an upgrade.
@@ -114,7 +114,7 @@ SUPPLY_EFFICIENCY = 0.9
 # More heat than this takes fans that people hear across a desk.
 QUIET_W = 300.0
 QUIET = f"quiet: fans of its own and at most {QUIET_W:g} W of heat"
-LOUD = f"too loud beside a desk: made for a server's fans, or more than {QUIET_W:g} W of heat"
+LOUD = "too loud beside a desk"
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +294,11 @@ class _Rows:
         if need.quiet:
             fans = self.fans()
             ok, needed = ~them.own | (fans & (self.board_w <= QUIET_W)), np.where(fans, self.board_w, np.inf)
-            yield self.limit("quiet", ok, LOUD, ("any", {"quiet": False}), needed)
+            quiet = self.limit("quiet", ok, LOUD, ("any", {"quiet": False}), needed)
+            heat = f"{{:.0f}} W of heat, more than {QUIET_W:g}".format
+            yield replace(
+                quiet, reason=lambda p: f"{LOUD}: {heat(self.board_w[p]) if fans[p] else FANLESS}"
+            )
 
 
 def supply_w(cards_w: float) -> int | None:
@@ -610,11 +614,17 @@ def too_small(need: Need, speeds: Sequence[Record]) -> list[str]:
 
 
 def why_not(named: Sequence[str], left: Mapping[str, str]) -> list[str]:
-    """Why GPUs that were asked for are left out, those with one reason together."""
-    said = grouped((left[gpu], gpu) for gpu in named if gpu in left)
-    more = f"and {len(said) - SAID} other reasons" if len(said) > SAID else ""
-    each = (f"{', '.join(gpus[:SAID])}{' ...' * (len(gpus) > SAID)}: {why}" for why, gpus in said.items())
-    return [*islice(each, SAID), *([more] if more else [])]
+    """Why GPUs that were asked for are left out, each of them, those with one reason together; of many
+    reasons the last ones without what else is known."""
+    said = [*grouped((left[gpu], gpu) for gpu in named if gpu in left).items()]
+    short = grouped((why.partition(";")[0], gpu) for why, gpus in said[SAID:] for gpu in gpus)
+    more = "; ".join(f"{', '.join(gpus)}: {why}" for why, gpus in short.items())
+    return [*(f"{', '.join(gpus)}: {why}" for why, gpus in said[:SAID]), *([more] if more else [])]
+
+
+def is_unknown(why: str) -> bool:
+    """Whether a reason says only that something is not known, and so not that a GPU cannot do the work."""
+    return any(said in why for said in (UNMEASURED, STAND_IN, UNPROVEN, "no source states", "no speed"))
 
 
 def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
@@ -696,7 +706,7 @@ def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] 
     all_of_them = tuple(way(limit, place) for limit in found if not limit.ok[place])
     row, faults = them.rows[place], (limit.reason(place) for limit in found if not limit.ok[place])
     why = "; ".join(left) or f"{row.count} x {row.gpu}: {'; '.join(faults)}"
-    return unmet(f"nothing meets all limits{', nor all but one' * (not left)}", [all_of_them], why)
+    return unmet("nothing meets all limits together", [all_of_them], why)
 
 
 def unmet(problem: str, ways: Sequence[tuple[Way, ...]], why: str = "") -> InputError:

@@ -99,6 +99,7 @@ IN_PACE = "each token within 50 ms"
 USUAL_NOTE = f"by default {IN_PACE} (--latency)"
 ONE_READER, ALL_HELD = "for one person at a time", "for as many at once as each holds, whose speeds add up"
 HOURS_STATED = "{:.3g} h of use a week"
+ALL_HOURS = "used around the clock, as no hours are stated (--hours-per-week)"
 # Of cards that are not to share a model, whatever else is loosened.
 ONE_LANE = "A link of one lane (x1, 1 GB/s or 2) is too slow to split a model or its training over "
 REPLACED = "what you have is replaced"
@@ -191,14 +192,18 @@ def need_for(
     if preset is not None:
         named, mode, precision = list(preset.workloads), mode or preset.mode, precision or preset.precision
         gpus, latency, form = gpus or preset.gpus, latency or preset.latency, form or preset.form
-    shares = _shares(named, mode)
+    taken = list[str]()
+    shares = _shares(named, mode, taken)
     specs, whole = [registry.get(name).spec for name in shares], sum(shares.values())
     if work is not None and len(specs) > 1:
         problem = "a mix has no item of its own to count the work in"
         raise InputError(problem, hint="choose for one workload, or without an amount of work")
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = tuple(taken)
     if len(specs) > 1 and preset is None:
-        notes = ("one speed of a mix, its parts' geometric mean, compares GPUs and counts nothing",)
+        said = sum(weight for _, weight in named)
+        notes += ("one speed of a mix, its parts' geometric mean, compares GPUs and counts nothing",)
+        notes += ("in 16 bits, as no precision is stated (--precision)",) * (precision is None)
+        notes += (f"shares are of {said:g} in all",) * (abs(said - 1) > 0.01 and abs(said - 100) > 1)
     if all(spec.item == "image-step" for spec in specs):
         mode = mode or "infer"  # People make images far more often than models of them
     if work is not None:
@@ -237,14 +242,17 @@ def _without_presets(named: Shares) -> tuple[list[tuple[str, float]], Precision 
     return works, precision
 
 
-def _shares(named: Shares, mode: Purpose | None) -> dict[str, float]:
-    """The weight of each workload by its full name. Raises InputError where none is named, or is unknown."""
+def _shares(named: Shares, mode: Purpose | None, notes: list[str]) -> dict[str, float]:
+    """The weight of each workload by its full name; `notes` get what stands in for another. Raises
+    InputError where none is named, or is unknown."""
     # In a mix the time counts, so what a language model or a larger network of diffusion is like will do.
     like = dict(ALIASES)
     if len(named) > 1:
         like |= {model: ours for ours, model in reversed(_SIZES.items())}
         like |= {name.casefold(): _decoder_like(name) for name, _ in named if is_model(name, mode)}
-        like |= {n: found[0] for name, _ in named if (found := stand_in(n := name.casefold(), mode))}
+        stood = {n: found for name, _ in named if (found := stand_in(n := name.casefold(), mode))}
+        like |= {n: found.workload for n, found in stood.items()}
+        notes += [found.words for found in stood.values()]
     shares: dict[str, float] = {}
     for name, weight in named:
         if name:  # A work that is named twice has both shares
@@ -931,7 +939,8 @@ def _counted(need: Need, said: _Said, options: _Options, only: Sequence[str]) ->
     people = need.concurrent or need.users
     if need.task == "infer" and people > 1 and need.items is None and not (said.hours or need.at_home):
         # Many people are served at all hours, unless somebody says so.
-        need = replace(need, assumptions=replace(need.assumptions, hours_per_week=168.0))
+        always = replace(need.assumptions, hours_per_week=168.0)
+        need = replace(need, assumptions=always, notes=(*need.notes, ALL_HOURS))
     there = need.assumptions.host_usd == 0 and need.acquire == "own" and not need.sets
     if there and not options.texts.get("gpus") and need.gpus == (1, MOST_TOGETHER):
         # In a machine that is there one card is meant; where it is not enough, the job tries more.

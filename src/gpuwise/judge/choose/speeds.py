@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 # How many answers a machine gives at one moment, and when each begins: words of an option.
 AT_ONCE, FIRST_TOKEN, IDLE = " answers at once", "the first token after ", " of them without work"
+# Of a GPU without a speed for work of another name, whose own memory is not known.
+STAND_IN = "what stands in for the work is too large for it, so no speed of it is known"
 # What the speed of a card that is not NVIDIA's rests on: words of an option.
 BY = "by public speeds: "
 # Compute capability of the oldest architecture in CUDA 13 (its release notes): Turing.
@@ -121,6 +123,8 @@ def gather(
                     for key, record in again.items()
                     if _too_large(found[key])
                 }
+    if need.title and not need.least_gb:
+        each = [{key: _as_stand_in(record) for key, record in found.items()} for found in each]
     if len(each) == 1:
         one = need.passes  # Runs of the workload that an item of the need takes
         return tuple(
@@ -132,6 +136,13 @@ def gather(
         )  # fmt: skip
     shares = [share for _, share in need.workloads]
     return tuple(_mix([found[key] for found in each], shares) for key in each[0])
+
+
+def _as_stand_in(record: Record) -> Record:
+    """What a speed says of work that its workload only stands in for: not what memory that takes."""
+    if record.throughput is not None:
+        return replace(record, memory_bytes=None, fits_probability=None)
+    return replace(record, issues=refused(STAND_IN)) if _too_large(record) else record
 
 
 def _too_large(record: Record) -> bool:

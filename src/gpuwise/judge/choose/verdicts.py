@@ -9,7 +9,7 @@ from math import inf
 
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
-from gpuwise.judge.choose import phrases
+from gpuwise.judge.choose import fit, phrases
 from gpuwise.judge.choose.answer import LITTLE
 from gpuwise.judge.choose.candidates import FEW
 from gpuwise.judge.choose.fit import link_of, made_for_fp64
@@ -20,7 +20,7 @@ from gpuwise.judge.choose.speeds import AT_ONCE, OLDEST, VLLM, Dealt
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
-from gpuwise.model.result import firsts
+from gpuwise.model.result import Issue, firsts
 from gpuwise.model.units import brief, seconds, significant, usd
 from gpuwise.predictor.card import is_linked
 
@@ -47,7 +47,8 @@ def unknown(found: Recommendation) -> Iterator[str]:
     there = (o for o in found.options[1:] if o.gpu_id in names or o.way == "have")
     about = [first, *firsts(((o.gpu_id, o.way), o) for o in there).values()]
     if rough := dict.fromkeys(phrases.short_name(o.gpu_id) for o in about if o.rough):
-        yield f"how fast {' and '.join(rough)} is, beyond an order of magnitude: none like it was measured"
+        are = "is" if len(rough) == 1 else "are"
+        yield f"how fast {' and '.join(rough)} {are}, beyond an order of magnitude: by the data sheet alone"
     several = [o for o in about if o.count > 1 and o.basis != "measured"]
     if several and (need.mode == "train" or need.task):
         yield "how fast several GPUs are together: predicted, not measured"
@@ -285,6 +286,14 @@ def _speed(found: Recommendation) -> str:
     return f"{sure}: {does}; {need.rate:g} {item} are asked."
 
 
+def _lost(name: str, why: Issue) -> str:
+    """What a GPU without a place says of whether it can: no, or nothing, where only a fact or price lacks."""
+    if fit.is_unknown(why.detail):
+        return f"Whether {name} can is not known: {why.detail}."
+    no = "" if why.detail.startswith(("no price", "sold only")) else "No. "
+    return f"{no}{begun(name)}: {why.detail}."
+
+
 def verdict(found: Recommendation, other: Recommendation | None) -> str:
     """Whether the GPU that was named can do the work, or is more than it takes: then `other` names what else
     does it. Empty where that was not asked."""
@@ -304,13 +313,11 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         double = need.precision == Precision.FP64 and not made_for_fp64(gpu)
         slow = f", though slowly: {slow_in_fp64(gpu)}" * double
         said = f"Yes, {name} can{slow}." if able else f"Whether {name} can is not known."
-        if left is not None and (left.code not in ("", "unproven") or "does not fit" in left.detail):
-            said = f"No. {begun(name)}: {left.detail}."
-        return f"{said} {_faster(found)}".strip()
+        return f"{said if left is None else _lost(name, left)} {_faster(found)}".strip()
     if need.asks == "able":
         mine = next((o for o in found.options if o.way == "have"), None)
         if lost := next((gpu for gpu in need.have if gpu in found.rejected and mine is None), ""):
-            return f"No. {phrases.short_name(lost)}: {found.rejected[lost].detail}."
+            return _lost(phrases.counted(lost, need.have.count(lost)), found.rejected[lost])
         first = mine or first
         name = phrases.counted(first.gpu_id, first.count)
         if first.gpu_id in named or not named:
@@ -325,7 +332,7 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         gpu = next((gpu for gpu in named if gpu in found.rejected), "")
         if not gpu:
             return ""
-        return f"No. {phrases.short_name(gpu)}: {found.rejected[gpu].detail}."
+        return _lost(phrases.counted(gpu, dict(need.sets).get(gpu, 1)), found.rejected[gpu])
     if need.asks == "faster":
         return _faster(found)
     if need.asks == "speed":

@@ -204,6 +204,8 @@ class Words:
             self.ignore(*(sub(P.around_parts, "", part) for part in parts))
             self.assumed["host_usd"] = 0.0
             plain = " ".join(sub(P.parts, lambda part: ", " * part[0].endswith(","), plain).split())
+        if search(P.machine_that_is, plain):
+            self.assumed["host_usd"] = 0.0
         for name in finditer(P.identifiers, plain):
             self.ignore(name[0])
         plain = " ".join(sub(P.identifiers, " ", plain).split())
