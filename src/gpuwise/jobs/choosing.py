@@ -345,7 +345,8 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     if rent is None:
         return choice
     older = replace(bought, assumptions=aged)
-    own = owns[0] if owns else _first_of(market, bought, older, replace(older, sold=()))
+    free = replace(older, sold=(), budget_usd=None, power_w=None, slots=None)  # What it costs is asked
+    own = owns[0] if owns else _first_of(market, bought, older, replace(older, sold=()), free)
     if own is None:
         thought_of = [gpu for gpu in names_of(need) if gpu not in need.hired] or [rent.gpu_id]
         gpu = min(thought_of, key=lambda gpu: catalog.get(gpu).text("form") in MODULES)
@@ -660,7 +661,10 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
     nothing = need.budget_usd and not (names_of(need) or need.items) and error.code == "limits"
     if need.task and (nothing or error.code == "too-old"):
         said.append(speeds.memory_needed(need).rstrip("."))
-    if other := _another(market, need, error.code):
+    other = _another(market, need, error.code)
+    if error.code == "too-old" and other is None and names_of(need):
+        said.append("no other GPU with a fresh price keeps the other limits")
+    if other:
         data["instead"] = other
         first = other.options[0]
         instead = phrases.offered_as(first)

@@ -263,7 +263,8 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
     may_not = f"less than {percent(LITTLE, 0)} of the memory stays free, so the work may not fit"
     marked = {"without fans, for a server's airflow or a fan put on it": no_fans, may_not: tight}
     lines += [f"{what}: {', '.join(dict.fromkeys(gpus))}" for what, gpus in marked.items() if gpus]
-    if len(shown) > 1 and any(option.way == "unpriced" for option in shown):
+    no_price = [option.way == "unpriced" for option in shown]
+    if len({*no_price}) > 1 and no_price == sorted(no_price):
         lines.append("what has no fresh price stands behind, at the last one that was seen")
     kept = ((o.gpu_id, Precision(o.precision or found.need.precision)) for o in shown)
     alike = grouped((form, gpu) for gpu, form in kept if no_units(gpu, form))

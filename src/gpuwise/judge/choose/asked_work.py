@@ -728,7 +728,7 @@ class Worked(Cards):
                 self.every(pattern)
                 self.open_model = is_model(name, None) and "small" not in found[0]
                 likes = "nothing here is just that, fft, cholesky and stencil stand in"
-                self.notes += [f"{found[0]}: {likes}"] * bool(fullmatch(P.programs, found[0]))
+                self.notes += [f"{found[0]}: {likes}"] * (name == FP64)
                 self.notes += [f"{found[0]} is taken as {name}"] if name not in presets() else []
                 return str(name)
         return None

@@ -85,6 +85,9 @@ def recommend(
             raise fit.too_large(need, "; ".join(dict.fromkeys((largest, *each))))
         if late := [s for s in asked if s.first_token_s]:
             raise fit.too_late(late)
+        names = priced.names_of(need) if len(priced.names_of(need)) <= FEW else ()
+        if names:
+            largest = "; ".join(fit.why_not(names, {s.gpu_id: s.refusal for s in asked}))
         if not fit.is_unknown(largest):
             raise NoDataError(largest, hint="a newer GPU", code="too-old")
         raise NoDataError(f"no GPU has a speed: {largest}", hint="measure it", code="bench")

@@ -123,8 +123,9 @@ def gather(
                     for key, record in again.items()
                     if _too_large(found[key])
                 }
-    if need.title and not need.least_gb:
-        each = [{key: _as_stand_in(record) for key, record in found.items()} for found in each]
+    if need.title:
+        least = need.least_gb
+        each = [{key: _as_stand_in(record, least) for key, record in found.items()} for found in each]
     if len(each) == 1:
         one = need.passes  # Runs of the workload that an item of the need takes
         return tuple(
@@ -138,11 +139,14 @@ def gather(
     return tuple(_mix([found[key] for found in each], shares) for key in each[0])
 
 
-def _as_stand_in(record: Record) -> Record:
+def _as_stand_in(record: Record, least_gb: float) -> Record:
     """What a speed says of work that its workload only stands in for: not what memory that takes."""
     if record.throughput is not None:
         return replace(record, memory_bytes=None, fits_probability=None)
-    return replace(record, issues=refused(STAND_IN)) if _too_large(record) else record
+    size = (catalog.get(record.gpu_id).memory_bytes or inf) / 2**30
+    less = f"does not fit: the work needs {least_gb:.3g} GB, it has {size:.3g} GB of memory"
+    why = less if size < least_gb else STAND_IN
+    return replace(record, issues=refused(why)) if _too_large(record) else record
 
 
 def _too_large(record: Record) -> bool:

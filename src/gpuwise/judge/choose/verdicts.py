@@ -53,7 +53,7 @@ def unknown(found: Recommendation) -> Iterator[str]:
     if several and (need.mode == "train" or need.task):
         yield "how fast several GPUs are together: predicted, not measured"
     mine = {*need.have} if not need.upgrade else set[str]()
-    if len({*mine, *names}) > 1 and mine:
+    if len(mine) > 1 or (need.beside and len({*mine, *names}) > 1):
         waits = ", and in training the faster waits for the slower" * (need.mode == "train")
         yield f"how fast different cards are together in one machine: each is judged by itself{waits}"
     if first.way == "spot":
