@@ -53,7 +53,10 @@ def choose(
 
     rates = {code: usd for code, (usd, _) in prices.rates().items()}
     facts = facts or Facts()
-    need = needs.need_of(need, {}, rates, today=facts.today)[0] if isinstance(need, str) else need
+    if isinstance(need, str):
+        need = needs.need_of(need, {}, rates, today=facts.today)[0]
+    if not isinstance(need, Need):
+        raise InputError(f"{need!r:.80} is no need", hint="a question in words, or what need_for returns")
     for gpu in (*names_of(need), *need.have):  # a need of a file may name what is none
         catalog.get(gpu)
     try:
@@ -600,7 +603,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if error.code == "no-price" and need.quotes and need.region:
         yield noted(f"no price in {need.region} is known, so compared with those of everywhere", region="")
     if error.code == "limits" and len(need.sets) > 1 and need.budget_usd is not None:
-        yield noted(OVER_BUDGET, budget_usd=None)
+        yield noted(f"{OVER_BUDGET} of {phrases.sum_of(need, need.budget_usd)}", budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
         if need.mode == "compute" and not need.sold:
             # Kernels compiled once run on: for FP64 an old card that is made for it is worth more.

@@ -42,7 +42,7 @@ _MOST_LINES = 23
 # A rejection's code as people say it.
 _KINDS = {
     "budget": "over budget",
-    "latency": "too slow for each token", "deadline": "too late", "power": "too many watts",
+    "latency": "too slow for each token", "deadline": "too late", "power": "too many watts", "memory": "not the memory asked for",
     "quiet": "too loud", "fp64": "slow in FP64",
 }  # fmt: skip
 # More points hide each other.

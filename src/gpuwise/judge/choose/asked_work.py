@@ -386,7 +386,7 @@ class Worked(Cards):
             self.fields = {n: v for n, v in self.fields.items() if n not in ("users", "concurrent")}
             self.members = 1
         # Several GPUs share a language model that counts, so what it takes of one is not known here.
-        own = drawn or named in DIFFUSION
+        own = not is_model(named, None)
         each = _held(more, mode), _held(named, self.mode or "infer")
         at_once = self.take(P.at_one_time) if self.members < 2 and named != more else None
         needed, when = (sum(each), "the same") if at_once else (max(each[0], each[1] * own), "another")

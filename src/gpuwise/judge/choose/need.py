@@ -203,7 +203,8 @@ def need_for(
         said = sum(weight for _, weight in named)
         notes += ("one speed of a mix, its parts' geometric mean, compares GPUs and counts nothing",)
         notes += ("in 16 bits, as no precision is stated (--precision)",) * (precision is None)
-        notes += (f"shares are of {said:g} in all",) * (abs(said - 1) > 0.01 and abs(said - 100) > 1)
+        off = abs(said - 1) > 0.01 and abs(said - 100) > 1 and any(weight != 1 for _, weight in named)
+        notes += (f"shares add up to {said:g}, so they are scaled",) * off
     if all(spec.item == "image-step" for spec in specs):
         mode = mode or "infer"  # People make images far more often than models of them
     if work is not None:
@@ -312,8 +313,10 @@ def _way(specs: Sequence[WorkloadSpec], mode: str | None) -> Mode:
         names = ", ".join(spec.id for spec in specs)
         if len(specs) > 1 and not wanted:
             raise InputError(f"{names} have no mode in common", hint="choose for each of them by itself")
-        problem = f"{names} cannot be chosen for in mode {mode or 'any'}"
-        raise InputError(problem, hint="see its modes", code="modes")
+        if not modes or modes[0] == "limit":
+            problem = f"{names} measures a limit of the hardware, which no GPU is chosen for"
+            raise InputError(problem, hint="see what is measured", code="modes")
+        raise InputError(f"{names} has no mode {mode}", hint="see its modes", code="modes")
     return next(each for each in modes if wanted in ("", each))
 
 
@@ -427,7 +430,7 @@ def unknown(name: str) -> InputError:
     guess = f"did you mean {' or '.join(dict.fromkeys(near[:3]))}?" if near else f"known: {kinds}"
     if " " in name.strip() and not near:  # A question, of which the work is missing
         guess += "; a question that has an answer: 'serve llama-3.1-70b to 20 people in 4 bits'"
-    return InputError(f"unknown workload {name[:80]!r}; {guess}", hint="all names", code="workload")
+    return InputError(f"unknown workload {name[:80]!r}; {guess}", hint="see all names", code="workload")
 
 
 def most_at_home(need: Need) -> int:
@@ -657,7 +660,7 @@ def _workload(name: str, purpose: str | None) -> str:
     if name not in known:
         others = [p for p, endings in ENDINGS.items() if known & {name + e for e in endings if e}]
         if others:
-            no = f"{name} cannot be chosen for in mode {purpose}"
+            no = f"{name} has no mode {purpose}"
             problem = no if purpose else f"which mode of {name}?"
             raise InputError(problem, hint=f"mode {' or '.join(others)}")
     try:
@@ -967,6 +970,8 @@ def _in_dollars(text: str, per: str = "") -> str:
 
 def _budget(text: str, rates: Mapping[str, float]) -> tuple[float, str | None]:
     """A sum, of dollars where no currency stands there, also as it is written in a question: "8000 zł"."""
+    if re.match(r"\s*-", text):
+        raise InputError(f"a budget of {text[:80]}", hint="a sum above 0, such as $3000")
     if re.match(r"\s*0\d", text):
         raise InputError(f"a budget of {text[:80]}", hint=IN_SHELLS)
     try:

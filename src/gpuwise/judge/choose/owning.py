@@ -36,9 +36,14 @@ def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]
     """Whether to rent or to buy: what each takes for the same work, and where the two meet; and whether
     buying costs less."""
     a, often, meet = need.assumptions, phrases.MONTH_S / need.period_s if need.period_s else 1.0, ""
-    if rent.cost_usd and own.cost_usd:
+    if need.period_s and rent.cost_usd and own.cost_usd:
         rented, bought = often * rent.cost_usd.value, often * own.cost_usd.value
-        span, meet = "a month" if need.period_s else "for this work alone", _pays(need, rent, own, item)
+        span, meet = "a month", _pays(need, rent, own, item)
+    elif need.items and rent.cost_usd:  # Bought for it, and for nothing else while it loses its value
+        joules = (own.energy_j_per_item or 0.0) * need.items * need.users
+        energy = joules / 3.6e6 * a.electricity_usd_per_kwh
+        rented, bought = rent.cost_usd.value, own.outlay_usd * priced.lost_share(a) + energy
+        span = "for this work alone"
     else:
         hours = _hired(need) or priced.hours_of_use(need)
         hourly, energy = _instead_of_rent(need, rent, own)
@@ -72,7 +77,10 @@ def _instead_of_rent(need: Need, rent: Option, own: Option) -> tuple[float, floa
     """USD of rent for what an owned option does in an hour, and of electricity for that hour."""
     same = 1.0 if priced.is_service(need) else own.throughput.value / rent.throughput.value
     energy = phrases.electricity(need, own)[1] / priced.hours_a_month(need) * need.users
-    return (rent.per_hour_usd or 0.0) * same, energy
+    hourly = rent.per_hour_usd or 0.0
+    if need.items and not need.period_s and rent.price_usd:  # Of which an hour is paid at the least
+        hourly = rent.price_usd.value * need.users
+    return hourly * same, energy
 
 
 def _from_hours(need: Need, rent: Option, own: Option) -> str:
