@@ -253,7 +253,7 @@ def test_presets_answer(gpuwise, preset: str) -> None:
         (("resnet50", "--budget", "20 KZT", "--work", "1M images"), "no rate is given"),
         (("resnet50", "--budget", "$-5/h"), "not a sensible price"),
         (("resnet50", "--provider", "nobody"), "no offer of a provider 'nobody'"),
-        (("launch",), "cannot be chosen for"),
+        (("launch",), "which no GPU is chosen for"),
         (("resnet5",), "did you mean"),
         (("resnet50", "--mode", "train", "--latency", "9ms"), "a latency is of answers"),
         (("llama-3.1-8b", "--mode", "lora", "--latency", "9ms"), "a latency is of answers"),

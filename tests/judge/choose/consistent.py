@@ -356,7 +356,7 @@ def _laws(asked: Asked, found: dict[str, Any], text: str) -> Iterator[str]:
     taken = next((line for line in text.split("\n  ") if line.strip().startswith("Taken: ")), "")
     first = options[0]
     for name, said in _SAID.items():
-        if f"--{name}" in asked.arguments and not re.search(said, text):
+        if f"--{name}" in asked.arguments and not re.search(f"{said}|Not taken into account", text):
             yield f"a limit that is not named: {name}"
     refused = [gpu for each in found["refused"] for gpu in re.findall(r"^[^:]*(?=: )", each)[0].split(", ")]
     for gpu, times in Counter(refused).items():
@@ -407,9 +407,11 @@ def _offers(found: dict[str, Any]) -> Iterator[str]:
     numbers = dict(kept.sets)
     for each in found["rejected"]:
         why, gpu = each["reason"], each["gpu_id"]
-        if re.match(r"no price (?:to \w+ )*(?:of \d+ together )?seen", why):
-            asked = [n for g, n in sold if g == gpu and n == numbers.get(gpu, n)]
-            if any(kept.gpus[0] <= n <= kept.gpus[1] for n in asked):
+        if no := re.match(r"no price (?:to \w+ )*(?:of (\d+) together )?seen", why):
+            least = int(no[1] or kept.gpus[0])
+            if catalog.get(gpu).text("form") not in needs.COMPUTERS and any(
+                g == gpu and least <= n <= max(least, numbers.get(gpu, kept.gpus[1])) for g, n in sold
+            ):
                 yield f"no price is said to be known of {gpu}: {why}"
     for option in found["options"]:
         same = [o for o in offers if o.per_hour and o.provider == option["provider"] and o.count == 1

@@ -129,15 +129,17 @@ def test_of_old_prices_the_lowest_is_the_cheapest(need, speed, offer) -> None:
     assert (found.options[0].gpu_id, found.options[0].last_usd) == ("rtx-3090", 400)
 
 
-def test_more_reasons_than_a_few_are_counted() -> None:
+def test_of_more_reasons_than_a_few_the_last_are_short() -> None:
     named = tuple("abcdefgh")
     some = {gpu: f"reason {gpu}" for gpu in named[:SAID]}
     assert why_not(named, some) == [f"{gpu}: reason {gpu}" for gpu in named[:SAID]]
     more = why_not(named, some | {"e": "reason e"})
     assert more[:SAID] == why_not(named, some)
-    assert more[SAID:] == ["and 1 other reasons"]
+    assert more[SAID:] == ["e: reason e"]
+    many = why_not(named, {gpu: f"reason {gpu}; more of it" for gpu in named})
+    assert many[SAID:] == ["e: reason e; f: reason f; g: reason g; h: reason h"]
     assert why_not(named, dict.fromkeys(named[:SAID], "x")) == ["a, b, c, d: x"]
-    assert why_not(named, dict.fromkeys(named[: SAID + 1], "x")) == ["a, b, c, d ...: x"]
+    assert why_not(named, dict.fromkeys(named[: SAID + 1], "x")) == ["a, b, c, d, e: x"]
 
 
 def test_an_old_price_ranks_by_its_upper_end(need, speed, offer) -> None:
@@ -181,7 +183,7 @@ def test_a_tie_is_said_once(need, speed, offer) -> None:
 
 def test_the_purchase_price_that_would_change_the_answer_does(need, speed, offer) -> None:
     speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 120.0)]
-    offers = [offer("rtx-3090", 800, "used"), offer("rtx-4090", 3000, "new")]
+    offers = [offer("rtx-3090", 800, "used"), offer("rtx-4090", 1300, "new")]
     text = next(t for t in made(need(), speeds, offers).changes if "becomes first at" in t)
     wanted = float(text.split("$")[1].split()[0].replace(",", ""))
     for price, first in ((wanted - 2, "rtx-4090"), (wanted + 2, "rtx-3090")):

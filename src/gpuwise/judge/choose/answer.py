@@ -62,7 +62,8 @@ def limits(need: Need) -> Iterator[str]:
         yield f"at most {usd(need.budget_usd)}{per}{other}{of_use * need.budget_per_month}"
     if need.least_gb and need.title:
         yield memory_needed(need).rstrip(".")
-    if need.memory_gb is not None and not (need.sets and need.asks == "able"):
+    least = need.least_gb * bool(need.title)
+    if need.memory_gb is not None and not (0 < need.memory_gb[0] <= least) and not (need.sets and need.asks == "able"):
         low, high = need.memory_gb
         range_of = f"{low:g} GB" + (" or more" if high is None else f" to {high:g} GB" * (high > low))
         yield range_of if low else f"at most {high:g} GB of memory"

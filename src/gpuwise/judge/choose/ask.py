@@ -88,6 +88,8 @@ class _Reader(Worked):
 
     def asked(self) -> Asked:
         """Reads it all, the most particular rules first, and takes what nothing reads as a limit for one."""
+        while other := self.take(P.other_hardware, again=False):
+            self.correct(f"Of {other[0].strip()} nothing is known here, so it has no place.")
         while later := self.blank(P.unreleased):
             self.notes.append(f"{later[0].strip()}: not known here")
             self.correct("What GPUs will come, how fast they are and what any will cost then, is not known.")
@@ -871,7 +873,8 @@ class _Reader(Worked):
                 fields["concurrent"] = self._at_once(fields.pop("users"))
             computers = [catalog.get(gpu).text("form") in needs.COMPUTERS for gpu in self.named_gpus]
             one = any(computers) or fields.get("asks") in ("able", "memory", "speed")
-            if not (self.rents or "users" in fields) and (one or self.said(P.how_fast)):
+            one |= bool(self.said(P.how_fast) or self.said(RULES["asks"]["able"]))
+            if not (self.rents or "users" in fields) and one and fields.get("asks") != "at once":
                 fields.setdefault("concurrent", 1)  # Of one reader, unless more are named
             once = "budget_usd" in fields and not fields.keys() & {"budget_per_hour", "budget_per_month"}
             most = "budget_usd" in fields and self.said(RULES["asks"]["largest"])

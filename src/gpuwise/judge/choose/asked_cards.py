@@ -112,11 +112,13 @@ class Cards(Words):
             either = fullmatch(r",? ?or(?: an?)?|/", next((join for join in joins if join != ","), ""))
             if owner and (either or (owner[2] and self.said(P.replaceable)) or hires):
                 owner = None  # Whether one is as good as the other, and what is hired
-            if owner and (
-                at_seller := match(rf"{P.hired_behind}| (?:at|from|on|with) (?:{sellers()})\b", after)
-            ):
+            if owner and search(rf"\bfrom (?:{sellers()}|{P.common})\b", owner[0]):
+                owner = None  # "At 1.99 from runpod, or an A100"
+            at_seller = match(rf"{P.hired_behind}| (?:at|from|on|in|with) (?:{sellers()})\b", after)
+            is_slow = at_seller and match(P.is_too_little, after[at_seller.end() :])
+            if at_seller and (owner or is_slow):
                 owner, self.hired = None, True
-                if self.said(P.not_these):  # Nor is who rents it out a limit
+                if is_slow or self.said(P.not_these):  # Nor is who rents it out a limit
                     start, end = number.start() if number else named.start, named.end + at_seller.end()
                     self.notes.append(f"{self.plain[start:end].strip()}: rented now, so not compared")
                     self.mark(start, end)

@@ -177,7 +177,7 @@ class Worked(Cards):
                 rest = self.plain[: part.start] + self.plain[part.stop :]
                 smaller = 0 < _largest_size(self.plain[part]) < _largest_size(rest)
                 now_and_then = smaller or search(P.aside, self.plain[part])
-                usual = _modes(rest) or ["infer"] * bool(search(P.mostly, rest))
+                usual = _modes(rest) or ["infer"] * bool(search(P.mostly, rest) or _largest_size(rest))
                 if now_and_then and "infer" not in _modes(self.plain[part]) and usual == ["infer"]:
                     return part, mode
         return None

@@ -414,6 +414,7 @@ def name_of(need: Need, them: Candidates, place: int) -> str:
     where["unpriced"] = "at its last price"
     kind = "" if row.way == "on-demand" else f" ({row.way})"
     offer = row.offer
-    how = where.get(row.way) or f"from {(offer.provider or offer.source.title) if offer else 'no one'}{kind}"
+    title = offer.source.title if offer else "from no one"
+    how = where.get(row.way) or (f"from {offer.provider}{kind}" if offer and offer.provider else title)
     bought = row.way not in RENTS and row.way != "have"
     return f"{phrases.bought(need, row.gpu, row.count) if bought else counted(row.gpu, row.count)} {how}"

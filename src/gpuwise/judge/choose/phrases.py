@@ -274,7 +274,8 @@ def obtained(option: Option) -> str:
     fixed = {"have": "yours", "unpriced": last, "street": "bought used or new"}
     if option.way in ("new", "used"):
         return f"bought {option.way}"
-    return fixed.get(option.way) or f"{option.provider or option.price_source}, {option.way}"
+    kind = f"{option.provider}, {option.way}" if option.provider else option.price_source
+    return fixed.get(option.way) or kind
 
 
 def offered_as(option: Option) -> str:

@@ -274,7 +274,7 @@ def _speed(found: Recommendation) -> str:
     first = next((o for o in found.options if o.way == "have"), first)  # Of what is there, that is asked
     people = max(1, need.concurrent)
     speed = first.throughput.times(1 / people)
-    low, high, item = brief(speed.low), brief(speed.high), f"{found.item}s/s"
+    low, high, item = rate_of(speed.low, found.item), rate_of(speed.high, found.item), f"{found.item}s/s"
     alone = " for one answer at a time" * (need.task == "infer")
     each = f" for each of {people} people" if people > 1 else alone
     rate = f"about {rate_of(speed.value, found.item)} ({low} to {high}){each}{weights_of(need, first)}"
