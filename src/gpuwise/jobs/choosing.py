@@ -19,7 +19,17 @@ from gpuwise.judge.choose import answer as say
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import decide, fit, owning, phrases, speeds, verdicts
 from gpuwise.judge.choose import need as needs
-from gpuwise.judge.choose.candidates import EXPORT, FEW, PAID, TOGETHER, names_of, offered, stated, usable
+from gpuwise.judge.choose.candidates import (
+    EXPORT,
+    FEW,
+    PAID,
+    TOGETHER,
+    few_of,
+    names_of,
+    offered,
+    stated,
+    usable,
+)
 from gpuwise.judge.choose.need import need_for
 from gpuwise.judge.choose.rules import USUAL
 from gpuwise.judge.choose.speeds import Forecast
@@ -83,7 +93,7 @@ def _chosen(
         need = replace(need, only=(), notes=(*(n for n in need.notes if n != needs.SUPPORTED), none))
     need, largest = _with_largest(market, need)
     several = _in_machines(market, need)
-    choice = several or _by_the_second(market, _kept_for_once(_answered(market, needs.settled(need))))
+    choice = several or _answered(market, needs.settled(need))
     choice = _with_left_out(market, choice, need)
     choice = _over_spans(choice) if need.spans and not several else choice
     choice = _in_pace(_with_both_ways(market, choice, several is not None))
@@ -178,16 +188,6 @@ def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
     return need, ""
 
 
-def _kept_for_once(choice: Recommendation) -> Recommendation:
-    """The choice, with what is there first where it does work that is done once and no card was asked for."""
-    need, first = choice.need, choice.options[0]
-    mine = next((option for option in choice.options if option.way == "have" and option.time_s), None)
-    asked = need.upgrade or need.sets or need.only or need.budget_usd or need.period_s or need.asks
-    if mine is None or asked or not first.outlay_usd:
-        return choice
-    return _in_order(choice, sorted(choice.options, key=lambda option: option is not mine))
-
-
 def _in_order(choice: Recommendation, options: Sequence[Option]) -> Recommendation:
     """The choice with its options in this order, and with the words of its first one."""
     made = replace(choice, options=tuple(replace(o, rank=n) for n, o in enumerate(options, start=1)))
@@ -205,22 +205,6 @@ def _over_spans(choice: Recommendation) -> Recommendation:
     least = firsts((spans[o], o) for o in options if paid.get(o, inf) < inf)  # The cheapest that a name means
     said = verdicts.over_spans(choice, {option: span[2] for span, option in least.items()})
     return replace(_in_order(choice, options), answer=said or choice.answer, changes=())
-
-
-# Share of busy time below which a machine is not rented around the clock.
-IDLE = 0.01
-
-
-def _by_the_second(market: _Market, choice: Recommendation) -> Recommendation:
-    """The choice, or rent by the second of use where a machine would wait nearly all of the time."""
-    need, first = choice.need, choice.options[0]
-    busy = first.time_s.value / need.period_s if first.time_s and need.period_s else 1.0
-    if busy >= IDLE or need.acquire == "own" or need.serverless or need.batched or names_of(need):
-        return choice
-    note = f"busy less than {percent(IDLE, 0)} of the time: rent by the second of use is allowed"
-    one = (need.gpus[0], need.gpus[0])  # More would only wait, too
-    other = market.best_or_none(replace(need, serverless=True, gpus=one, notes=(*need.notes, note)))
-    return other if other and other.options[0].way == "serverless" else choice
 
 
 # Share of GPUs more than were asked for, up to which whole machines of the largest size are taken.
@@ -333,7 +317,7 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
         gpus=(1, need.gpus[1] if not need.hired else needs.MOST_TOGETHER),
     )  # fmt: skip
     rent, where, place = rents[0] if rents else None, "", need.region
-    named = need.hired or (names_of(need) if len(names_of(need)) <= FEW else ())
+    named = need.hired or few_of(need)
     places, hosts = (need.region, *prices.around(need.region)), (need.community, need.community is not False)
     # What was named, there or in a larger area; then any GPU, of private hosts too unless these are ruled out
     asked = [replace(any_rent, only=named, region=place) for place in places]
@@ -505,7 +489,7 @@ def _with_fans(market: _Market, choice: Recommendation) -> Recommendation:
     would be put in a desktop. It stays where it was meant, or a card with fans has a fresh price."""
     need, first = choice.need, choice.options[0]
     fans = [o for o in choice.options if catalog.get(o.gpu_id).text("segment") != "server"]
-    meant = need.fans or need.have or 0 < len(names_of(need)) <= FEW or need.precision == Precision.FP64
+    meant = need.fans or need.have or few_of(need) or need.precision == Precision.FP64
     meant = meant or need.acquire != "own" or priced.host_of(first.gpu_id, first.count)[0] == "server"
     if meant or first in fans or any(o.outlay_usd for o in fans):
         return choice
@@ -713,12 +697,11 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     """The choice, with every GPU that has no price among those left out, and why of what was named."""
     need = choice.need
     # Where nobody rents the named GPUs, the answer is of others; why is said of those that were named.
-    names = names_of(need) or names_of(asked)
     today = market.facts.today
     # Nobody sells them, so nobody was asked how fast they are: half of the catalog.
     sold = offered(need, market.usable(need), today)
     left = dict(choice.rejected)
-    few = names if len(names) <= FEW else ()
+    few = few_of(need) or few_of(asked)
     for gpu in (gpu for gpu in names_of(need) or market.facts.ids if gpu not in sold):
         left[gpu] = Issue.info("", fit.no_price(need, gpu, market.offers))
     counts, asked = dict(asked.sets), needs.settled(asked)
@@ -771,31 +754,13 @@ def _in_full(market: _Market, need: Need, gpu: str, reason: Issue) -> str:
     if why.startswith(("no price", "sold only")):
         price = fit.last_price(need, gpu, market.offers)
         every = replace(need, spot=True, community=True, reserved=True, serverless=True, acquire="rent")
-        for of, wider in (("", every), ("elsewhere ", replace(every, region="", providers=()))):
-            let = [o for o in market.usable(wider) if o.per_hour and gpu in o.gpu_ids]
-            kinds = sorted({o.kind for o in let})
-            if kinds and not price and need.acquire != "own":
-                fewer = " of fewer" * (max(o.count for o in let) < number)
-                price = f"; {of}{listed(kinds)} rent{fewer} is"
+        let = [o for o in market.usable(every) if o.per_hour and gpu in o.gpu_ids and need.acquire != "own"]
+        if kinds := sorted({o.kind for o in let}):
+            fewer = f" of {max(o.count for o in let):g} at most" * (max(o.count for o in let) < number)
+            price = f"; there is {listed(kinds)} rent{fewer}"
         why += price
-        (speed,) = market.facts_of(need, {gpu: (number,)})
-        if (done := speed.throughput) and not (need.title and need.passes == 1):
-            rate = phrases.rate_of(done.value, market.item)
-            weights = f" with weights in {speed.question.precision}" * bool(need.task)
-            why += f"; {number if number > 1 else 'one'} of it would do {rate}{weights}"
     elif "$" not in why and gpu not in need.have:
-        sold = [o for o in market.usable(need) if gpu in o.gpu_ids and (o.per_hour or o.count == 1)]
-
-        def place(offer: Offer) -> tuple[object, ...]:
-            """A purchase first, a fresh price, of the number asked for; of old prices the newest."""
-            old = not prices.is_fresh(offer, market.facts.today)
-            age = -prices.day(offer.seen_on).toordinal() if old else 0
-            return offer.per_hour, old, offer.count != number, age, offer.per_gpu
-
-        for offer in sorted(sold, key=place)[:1]:
-            kind = f"/h, {offer.provider}, {offer.kind}" if offer.per_hour else f", {fit.SOLD[offer.kind]}"
-            many = "one" if offer.count == 1 else f"{offer.count:g}"
-            why += f" ({many} at {usd(offer.amount)}{kind}, {offer.seen_on[:7]})"
+        why += fit.last_price(need, gpu, market.offers)
     return why
 
 

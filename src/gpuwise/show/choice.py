@@ -15,7 +15,7 @@ from gpuwise.facts import catalog
 from gpuwise.facts.prices import STALE_DAYS, day
 from gpuwise.judge.choose import phrases
 from gpuwise.judge.choose.answer import LITTLE, cooled, question, taken_as_asked
-from gpuwise.judge.choose.candidates import FEW, host_of, names_of
+from gpuwise.judge.choose.candidates import few_of, host_of
 from gpuwise.judge.choose.need import USUAL_NOTE
 from gpuwise.judge.choose.phrases import obtained
 from gpuwise.judge.choose.speeds import BY, no_units
@@ -41,9 +41,9 @@ _MOST_WORDS = 50
 _MOST_LINES = 23
 # A rejection's code as people say it.
 _KINDS = {
-    "budget": "over budget",
-    "latency": "too slow for each token", "deadline": "too late", "power": "too many watts", "memory": "not the memory asked for",
-    "quiet": "too loud", "fp64": "slow in FP64",
+    "budget": "over budget", "latency": "too slow for each token", "deadline": "too late",
+    "power": "too many watts", "quiet": "too loud", "fp64": "slow in FP64",
+    "memory": "not the memory asked for",
 }  # fmt: skip
 # More points hide each other.
 _DRAWN = 40
@@ -175,8 +175,7 @@ def one_of_each(found: Recommendation) -> list[Option]:
 
 def _is_named(need: Need, option: Option) -> bool:
     """Whether an option is of what was asked about by name, or of what is there."""
-    names = names_of(need) if len(names_of(need)) <= FEW else ()
-    return option.way == "have" or option.gpu_id in (*names, *need.named)
+    return option.way == "have" or option.gpu_id in few_of(need)
 
 
 def rejections(found: Recommendation) -> Table:
@@ -274,8 +273,8 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
     lines += [f"{', '.join(dict.fromkeys(gpus))}: {why}" for why, gpus in by.items()]
     lines += _left_out(found)
     lines += [f"Not known: {'; '.join(found.unknown)}"] * bool(found.unknown)
-    refused = [gpu for gpu in (*names_of(found.need), *found.need.have) if found.refused]
-    old = [*filter(None, map(lacks, dict.fromkeys((*(option.gpu_id for option in shown), *refused[:FEW]))))]
+    refused = (*few_of(found.need), *found.need.have) if found.refused else ()
+    old = [*filter(None, map(lacks, dict.fromkeys((*(option.gpu_id for option in shown), *refused))))]
     lines += [f"Old generation: {'; '.join(old)}"] * bool(old)
     stated = found.need.acquire != "rent" and found.need.assumptions != Assumptions()
     if any(o.outlay_usd for o in shown) or why or stated:

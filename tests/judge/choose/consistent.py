@@ -368,13 +368,12 @@ def _laws(asked: Asked, found: dict[str, Any], text: str) -> Iterator[str]:
         there = {catalog.get(gpu).text("form") for gpu in need.get("have", ())}
         if first["count"] <= 2 and not there & {"laptop", "soc"} and not need.get("upgrade"):
             yield "a host to buy beside a machine that is there"
-    if need.get("title") and not need.get("least_gb") and not need.get("task"):
-        if memory := re.search(r"[^.;]*(?:does not fit|\d GiB)[^.;]*", text):
-            yield f"the memory of a stand-in: {memory[0][:90]}"
-    format_of = re.search(r"with weights in (\w+)", text)
-    if format_of and re.search(r"weights in (?!\w+ \()", taken) and format_of[1] not in taken:
-        if "llama.cpp" not in taken and need.get("precision") != format_of[1]:
-            yield f"weights in {format_of[1]} against what was taken"
+    stands_in = need.get("title") and not need.get("least_gb") and not need.get("task")
+    if stands_in and (memory := re.search(r"[^.;]*(?:does not fit|\d GiB)[^.;]*", text)):
+        yield f"the memory of a stand-in: {memory[0][:90]}"
+    of = re.search(r"with weights in (\w+)", text)
+    if of and "weights in" in taken and not any(said in taken for said in (of[1], "llama.cpp")):
+        yield f"weights in {of[1]} against what was taken"
     if "168 h of use" in taken and "168" not in words and "24/7" not in words:
         yield "hours of use that nobody stated"
     if "at home" in taken and not _HOME.search(words):

@@ -183,11 +183,11 @@ def test_a_tie_is_said_once(need, speed, offer) -> None:
 
 def test_the_purchase_price_that_would_change_the_answer_does(need, speed, offer) -> None:
     speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 120.0)]
-    offers = [offer("rtx-3090", 800, "used"), offer("rtx-4090", 1300, "new")]
+    offers = [offer("rtx-3090", 800, "used"), offer("rtx-4090", 1100, "new")]
     text = next(t for t in made(need(), speeds, offers).changes if "becomes first at" in t)
     wanted = float(text.split("$")[1].split()[0].replace(",", ""))
-    for price, first in ((wanted - 2, "rtx-4090"), (wanted + 2, "rtx-3090")):
-        again = [offers[0], offer("rtx-4090", price, "new")]
+    for price, first in ((wanted - 2, "rtx-3090"), (wanted + 2, "rtx-4090")):
+        again = [offer("rtx-3090", price, "used"), offers[1]]
         assert made(need(), speeds, again).options[0].gpu_id == first
 
 

@@ -31,7 +31,6 @@ from gpuwise.judge.choose.speeds import (
     BY,
     FIRST_TOKEN,
     IDLE,
-    OLDEST,
     RECOMPUTES,
     memory_needed,
 )
@@ -63,7 +62,8 @@ def limits(need: Need) -> Iterator[str]:
     if need.least_gb and need.title:
         yield memory_needed(need).rstrip(".")
     least = need.least_gb * bool(need.title)
-    if need.memory_gb is not None and not (0 < need.memory_gb[0] <= least) and not (need.sets and need.asks == "able"):
+    able = need.sets and need.asks == "able"
+    if need.memory_gb is not None and not (able or 0 < need.memory_gb[0] <= least):
         low, high = need.memory_gb
         range_of = f"{low:g} GB" + (" or more" if high is None else f" to {high:g} GB" * (high > low))
         yield range_of if low else f"at most {high:g} GB of memory"
@@ -131,8 +131,7 @@ def refusal(need: Need, error: GpuwiseError, item: str) -> str:
     with suppress(GpuwiseError):  # Where no part of it contradicts another one
         need = settled(need)
     taken = taken_as_asked(need, item, question(need))
-    named = priced.names_of(need) if len(priced.names_of(need)) <= priced.FEW else ()
-    unsaid = [each for each in named if each not in str(error)]
+    unsaid = [each for each in priced.few_of(need) if each not in str(error)]
     asked = f"Asked about: {', '.join(unsaid)}" if unsaid else ""
     parts = (str(error), *need.corrected, asked, taken, unread)
     return ". ".join(part.rstrip(".") for part in parts if part)
@@ -323,14 +322,12 @@ def setup(need: Need, bought: Option) -> str:
     # What a card draws idle no source states.
     all_week = a.hours_per_week == phrases.ALL_WEEK
     idle = " (idle is not counted)" if need.period_s else ", at all hours (idle would be less)" * all_week
-    old = float(spec.text("compute_capability") or OLDEST) < OLDEST
     parts = [
         f"{phrases.sum_of(need, bought.outlay_usd)} in all, "
         + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
         f"{bought.power_w:g} W{each}{fed}" if bought.power_w else "",
         f"{slots * bought.count:g} slot{'s' * (slots * bought.count != 1)}" if slots else "",
         cooled(spec, served=bought.host_usd > 0 and "server" in host),
-        "no CUDA after 12" if old else "",
         f"{usd(energy)} of electricity a month ({usd(12 * energy)} a year) while it works{idle}, with "
         f"{host_w:g} W of the host and cooling x{a.cooling:g}" if bought.power_w else "",
         f"worth {left} after {a.owned_for}",

@@ -152,6 +152,11 @@ def names_of(need: Need) -> tuple[str, ...]:
     return need.named or need.only or tuple(dict.fromkeys(gpu for gpu, _ in need.sets))
 
 
+def few_of(need: Need) -> tuple[str, ...]:
+    """GPUs that were named for their own sake, each of which is answered for."""
+    return names if len(names := names_of(need)) <= FEW else ()
+
+
 def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...]:
     """The dated quotes that the need allows, by kind, provider and age, each provider's newest list."""
     wanted = {name.casefold() for name in need.providers}

@@ -25,7 +25,7 @@ from gpuwise.errors import NoDataError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose import answer, fit, phrases
 from gpuwise.judge.choose import candidates as priced
-from gpuwise.judge.choose.candidates import EQUAL, FEW, Candidates, Mask, cards_paid, worth_per_hour
+from gpuwise.judge.choose.candidates import EQUAL, Candidates, Mask, cards_paid, worth_per_hour
 from gpuwise.judge.choose.fit import Limit
 from gpuwise.judge.choose.need import IN_PACE, USUAL_TPOT_S
 from gpuwise.judge.choose.phrases import WORTH_A_WORD, WORTH_SAYING, counted, dearer, offered_as
@@ -35,7 +35,7 @@ from gpuwise.model.judgement import Chance, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import Interval, Record
 from gpuwise.model.units import significant, usd
-from gpuwise.predictor.rates import LEVEL
+from gpuwise.predictor.rates import around
 
 # Options that are kept.
 MOST = 100
@@ -85,8 +85,7 @@ def recommend(
             raise fit.too_large(need, "; ".join(dict.fromkeys((largest, *each))))
         if late := [s for s in asked if s.first_token_s]:
             raise fit.too_late(late)
-        names = priced.names_of(need) if len(priced.names_of(need)) <= FEW else ()
-        if names:
+        if names := priced.few_of(need):
             largest = "; ".join(fit.why_not(names, {s.gpu_id: s.refusal for s in asked}))
         if not fit.is_unknown(largest):
             raise NoDataError(largest, hint="a newer GPU", code="too-old")
@@ -98,14 +97,13 @@ def recommend(
     places = ordered(them, ok, every_provider=every_provider)
     left = fit.rejected(need, them, found, speeds, offers)
     if not places:
-        names = priced.names_of(need) if len(priced.names_of(need)) <= FEW else ()
-        there = (*dict.fromkeys((*names, *need.have)),)
+        there = (*dict.fromkeys((*priced.few_of(need), *need.have)),)
         named = fit.why_not(there, {g: why.detail for g, why in left.items()})
         raise fit.contradiction(them, found, named or fit.too_small(need, speeds))
     # What was named has a place: behind what is known better, behind text that comes as people read, and
     # behind what has memory to spare and runs at full power.
     rough, slow = not need.unproven, IN_PACE in need.notes and need.goal == "cost"
-    names = priced.names_of(need) if len(priced.names_of(need)) <= FEW else ()
+    names = priced.few_of(need)
     behind = {
         p: (rough and them.rows[p].speed.is_rough and them.rows[p].way != "have")
         or (slow and max(1, need.concurrent) / them.speed[p] > USUAL_TPOT_S)
@@ -130,7 +128,9 @@ def recommend(
     buys = need.goal == "speed" and kept is not None and them.outlay[places[0]] > 0
     if kept is not None and buys and them.speed[places[0]] < AS_FAST * them.speed[kept]:
         places.sort(key=kept.__ne__)  # Nobody pays for what is no faster
-    if need.keep:  # It does the work wherever it can
+    named = need.sets or need.only or need.budget_usd
+    once = need.items and not (named or need.upgrade or need.period_s or need.asks)
+    if need.keep or (once and them.outlay[places[0]] > 0):  # It does the work wherever it can
         places.sort(key=lambda place: them.rows[place].way != "have")
     options = _options(need, them, places, speeds)
     made = Recommendation(
@@ -268,7 +268,7 @@ def _options(
             instance=row.offer.instance if row.offer else "", region=row.offer.region if row.offer else "",
             price_usd=around(
                 float(them.price[place] * (cards_paid(need, row.gpu, row.count) if them.own[place] else 1)),
-                row.half,
+                row.half, method="log-normal",
             ) if known else None,
             seen_on=row.offer.seen_on if row.offer else "",
             price_source=row.offer.source.title if row.offer else "", stale=row.stale,
@@ -297,18 +297,11 @@ def _options(
     return tuple(found)
 
 
-def around(value: float, half: float) -> Interval:
-    """A log-normal interval at the level of all intervals here."""
-    return Interval(
-        value=value, low=value * exp(-half), high=value * exp(half), level=LEVEL, method="log-normal"
-    )
-
-
 def against(speed: Interval, value: float, half: float = 0.0) -> Interval:
     """What falls as a speed rises, such as the cost of work: known no better than that speed, and less well
     by the half width of what else it rests on."""
     slow, fast = (hypot(log(side), half) for side in (speed.value / speed.low, speed.high / speed.value))
-    return replace(around(value, 0.0), low=value * exp(-fast), high=value * exp(slow))
+    return replace(around(value, 0.0, method="log-normal"), low=value * exp(-fast), high=value * exp(slow))
 
 
 def with_excluded(
@@ -321,9 +314,9 @@ def with_excluded(
     for option in wide.options:
         if option.way in EXCLUDED and not getattr(need, option.way):
             best.setdefault(f"{option.way} rent", option)
-    if other is not None and other.options[0].key != found.options[0].key:
-        if other.options[0].way in RENTS or not need.region:
-            best["another region" if need.region else "another GPU"] = other.options[0]
+    instead = other.options[0] if other else first
+    if instead.key != first.key and (instead.way in RENTS or not need.region):
+        best["another region" if need.region else "another GPU"] = instead
     said = filter(None, (allowing(way, option, first, need) for way, option in best.items()))
     allowed = " or ".join(said)
     return replace(found, changes=(*([f"to allow {allowed}"] if allowed else []), *found.changes))

@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import reduce
-from itertools import islice
 from math import ceil, floor, inf
 from typing import Any, Literal, NamedTuple
 
@@ -22,12 +21,12 @@ from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import speeds as known_speeds
 from gpuwise.judge.choose.candidates import (
-    FEW,
     Array,
     Candidates,
     Mask,
     Row,
     candidates,
+    few_of,
     hosts_of,
     hours_a_month,
     is_spread,
@@ -194,8 +193,7 @@ class _Rows:
             self.specs[row.gpu].vendor for row in them.rows if row.speed.basis in ("measured", "published")
         }
         # What is there or was named is an option however little is known of how fast it is: that is said.
-        names = {*names_of(need)} if len(names_of(need)) <= FEW else set[str]()
-        asked = have | self.every(lambda row, spec: row.gpu in names)
+        asked = have | self.every(lambda row, spec: row.gpu in few_of(need))
         known = self.every(lambda row, spec: not row.speed.is_rough)
         if need.mode == "compute" and shown:
             known &= self.every(lambda row, spec: spec.vendor in shown)
@@ -296,9 +294,7 @@ class _Rows:
             ok, needed = ~them.own | (fans & (self.board_w <= QUIET_W)), np.where(fans, self.board_w, np.inf)
             quiet = self.limit("quiet", ok, LOUD, ("any", {"quiet": False}), needed)
             heat = f"{{:.0f}} W of heat, more than {QUIET_W:g}".format
-            yield replace(
-                quiet, reason=lambda p: f"{LOUD}: {heat(self.board_w[p]) if fans[p] else FANLESS}"
-            )
+            yield replace(quiet, reason=lambda p: f"{LOUD}: {heat(self.board_w[p]) if fans[p] else FANLESS}")
 
 
 def supply_w(cards_w: float) -> int | None:
@@ -428,8 +424,7 @@ def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterato
         yield _bound("memory of all", all_of_it, need.total_gb - HALF_GB, all_have, "{}",
                      lambda v: (f"{floor(v)}GB", {"total_gb": float(floor(v))}), upper=False)  # fmt: skip
     if need.form is not None:
-        named = names_of(need) if len(names_of(need)) <= FEW else ()
-        good = {gpu: has_form(spec, need.form) or gpu in named for gpu, spec in specs.items()}
+        good = {gpu: has_form(spec, need.form) or gpu in few_of(need) for gpu, spec in specs.items()}
         ok, unknown = np.array([good[row.gpu] for row in them.rows], dtype=bool), np.full(len(them), np.nan)
         reason = f"is not {need.form}"
         yield Limit("form", ok, unknown, True, lambda p: reason, lambda v: ("any", {"form": None}))
@@ -650,11 +645,6 @@ def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
     return " ".join(part for part in parts if part)
 
 
-def no_fresh_price(need: Need, gpu: str, offers: Sequence[Offer]) -> str:
-    """`no_price` of a GPU that was named, with what was last asked for it, though too long ago."""
-    return no_price(need, gpu, offers) + last_price(need, gpu, offers)
-
-
 def last_price(need: Need, gpu: str, offers: Sequence[Offer]) -> str:
     """What was last asked for a card, however long ago; empty where nobody was, or rent is what counts."""
     bought = [o for o in offers if o.gpu_ids == (gpu,) and not o.per_hour and o.count == 1 and o.seen_on]
@@ -737,7 +727,8 @@ def loosened(
     if code == "no-price":
         problem = str(error)
         if named:  # who names them wants to know why not
-            problem = "; ".join(why_not(named, {gpu: no_fresh_price(need, gpu, offers) for gpu in named}))
+            each = {gpu: no_price(need, gpu, offers) + last_price(need, gpu, offers) for gpu in named}
+            problem = "; ".join(why_not(named, each))
         kinds = {kind: getattr(need, kind) is not False for kind in ("spot", "community")}
         if need.acquire != "own" and answers(**kinds, reserved=True, serverless=True):
             return NoDataError(problem, hint="other kinds of rent are known", code="other-rent")

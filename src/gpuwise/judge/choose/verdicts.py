@@ -11,7 +11,6 @@ from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit, phrases
 from gpuwise.judge.choose.answer import LITTLE
-from gpuwise.judge.choose.candidates import FEW
 from gpuwise.judge.choose.fit import link_of, made_for_fp64
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, WORDS
 from gpuwise.judge.choose.owning import bills
@@ -43,7 +42,7 @@ def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> tuple[str, s
 def unknown(found: Recommendation) -> Iterator[str]:
     """What would matter for this answer and is not known, or not counted, here."""
     need, first = found.need, found.options[0]
-    names = priced.names_of(need) if len(priced.names_of(need)) <= FEW else ()
+    names = priced.few_of(need)
     there = (o for o in found.options[1:] if o.gpu_id in names or o.way == "have")
     about = [first, *firsts(((o.gpu_id, o.way), o) for o in there).values()]
     if rough := dict.fromkeys(phrases.short_name(o.gpu_id) for o in about if o.rough):
