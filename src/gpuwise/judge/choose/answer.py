@@ -243,6 +243,8 @@ def _rent(found: Recommendation, price: Interval) -> str:
     hourly = f"{usd(price.value)}/h ({phrases.converted(need, price.value, '{}/h, ')}{dated(first)}{kind})"
     hourly += f", {usd(first.per_hour_usd or 0.0)}/h for all {need.users}" * (need.users > 1)
     where = f" ({first.region})" * (first.region.casefold() not in ("", "global"))
+    if first.offered_as:
+        where += f", who calls it {first.offered_as} and states no variant,"
     return f"Rent {machine_of(first)}{each}{first.provider and f' from {first.provider}{where}'} at {hourly}"
 
 

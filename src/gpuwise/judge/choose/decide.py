@@ -266,6 +266,7 @@ def _options(
             rank=rank, gpu_id=row.gpu, count=row.count, way=row.way,
             provider=row.offer.provider if row.offer else "",
             instance=row.offer.instance if row.offer else "", region=row.offer.region if row.offer else "",
+            offered_as=row.offer.gpu if row.offer and row.way in RENTS and row.offer.gpu_ids[1:] else "",
             price_usd=around(
                 float(them.price[place] * (cards_paid(need, row.gpu, row.count) if them.own[place] else 1)),
                 row.half, method="log-normal",

@@ -881,7 +881,7 @@ def use(name: str, need: Need, own: Record, offers: Sequence[Offer], today: date
     lacks = "; ".join(less.values())
     verdict: Suitability = "runs" if less else "well suited"
     if reason := _reason(need, own, spec):
-        if UNMEASURED not in reason:
+        if not is_unknown(reason):
             verdict = "no"
         else:  # What it has is known, whatever its speed; not whether it runs with less memory
             unsure = any(asked == "memory_gb" or _has(spec, asked) is None for asked in less)
