@@ -39,7 +39,6 @@ from gpuwise.model.judgement import Assumptions, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import Interval, Record
 from gpuwise.model.units import brief, percent, seconds, significant, usd
-from gpuwise.predictor.card import MODULES
 from gpuwise.workloads import registry
 
 # Share of memory below which what stays free is worth a word.
@@ -392,8 +391,6 @@ def why(
     if found.outlay_usd:
         yield setup(need, found)
     yield from (issue.detail for issue in speed.issues if issue == RECOMPUTES)
-    if found.outlay_usd and spec.text("form") in MODULES:
-        yield "a module for the board of a server, not a card for a slot"
     # The file of a measurement, the title of a publication.
     where = speed.notes[0] if speed.notes else ""
     if speed.source is not None:

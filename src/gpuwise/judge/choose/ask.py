@@ -95,7 +95,6 @@ class _Reader(Worked):
             self.correct("What GPUs will come, how fast they are and what any will cost then, is not known.")
         self._read_peak()
         self._read_sum()
-        self._read_unknown_things()
         self._read_first()
         self._read_cards()
         if self.have and self.blank(P.no_money):
@@ -152,14 +151,6 @@ class _Reader(Worked):
         start, end = found.start("old"), self.plain[found.end(more) :].removeprefix(" on top")
         plain = f"{self.plain[:start]}{found['between']} budget of ${usd:.0f} {end}"
         self.plain = self._left = " ".join(plain.split())
-
-    def _read_unknown_things(self) -> None:
-        """Large numbers of what no rule knows, each read by a model, are numbers of records."""
-        found = None if amounts.quantities(self.plain) else self.said(P.unknown_things)
-        if found and found[2].split()[-1] in self.unread() and self.said(P.each_read):
-            self.notes.append(f"{found[0]} are taken as records")
-            start, end = found.span(2)
-            self.plain = self._left = f"{self.plain[:start]}records{self.plain[end:]}"
 
     def _read_first(self) -> None:
         """What holds words that mean something else elsewhere: hours of GPUs, and what a GPU may have."""

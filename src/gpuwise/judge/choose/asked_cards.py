@@ -129,8 +129,8 @@ class Cards(Words):
             kept = None if hires else match(P.kept_behind, behind_it)
             in_it = said or search(P.in_machine, before)
             kept = kept or (in_it and match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
-            kept_there = search(P.idle, before) or search(P.inside_mine, before)
-            kept_there = kept_there or (not either and search(P.begins_with_mine, before))
+            begins = None if either else search(P.begins_with_mine, before)
+            kept_there = search(P.idle, before) or search(P.inside_mine, before) or begins
             # "Our T4 server (6x T4)", "replace the 3090", which is there, "keep our A100"
             again = bool((number and before[: number.start()].endswith("(")) or (owner and not said))
             again |= search(r"\b(?:the|both|these|those) $", before) is not None
@@ -213,8 +213,6 @@ class Cards(Words):
             # "My laptop 4060, would a 5090 do it": which may be a card.
             sets = sets if have else [(gpu, n) if n > 1 else (_of_laptop(gpu), 1) for gpu, n in sets]
             have = [_of_laptop(gpu) for gpu in have]
-        for gpu in [*have, *(gpu for gpu, _ in sets)] if self.take(P.same_as_desktop) else []:
-            self.correct(_unlike_desktop(gpu))
         if len(have) > 1:
             self.take(r"\b(?:the|these|both|of) (?:2|two|both)\b")
         sizes = re.findall(r"\((\d+)gb\)", self.plain)
@@ -689,19 +687,6 @@ class Cards(Words):
             stated = spec.facts[name].value if name in spec.facts else getattr(spec, name, "")
             found[kind, wanted] = found.get((kind, wanted), False) | bool(search(value, str(stated)))
         return all(has == wanted for (_, wanted), has in found.items())
-
-
-def _unlike_desktop(gpu: str) -> str:
-    """How a laptop's GPU differs from the card of the same name; empty where there is none."""
-    card = next((spec for spec in catalog.all_gpus() if gpu == f"{spec.id}-laptop"), None)
-    if card is None:
-        return ""
-    each = (
-        f"{(spec.memory_bytes or 0) / 2**30:g} GB at {(spec.memory_bytes_per_s or 0) / 1e9:,.0f} GB/s and "
-        f"{spec.power_w:g} W"
-        for spec in (catalog.get(gpu), card)
-    )
-    return f"{gpu} is not the {card.id}: {' against '.join(each)}."
 
 
 def _of_laptop(gpu: str) -> str:

@@ -615,16 +615,6 @@ def lost_share(a: Assumptions) -> float:
     return 1.0 - float((1.0 - a.depreciation) ** a.years)
 
 
-def hours_until_paid(a: Assumptions, outlay_usd: float, saved_usd: float) -> float:
-    """Hours of use after which what a GPU saves has paid for the value that it loses while it is kept."""
-    return outlay_usd * lost_share(a) / saved_usd
-
-
-def hours_a_week(a: Assumptions, hours: float) -> float:
-    """Hours of use in the years that a GPU is kept, by the week."""
-    return hours / WEEKS_PER_YEAR / a.years
-
-
 def is_once(need: Need) -> bool:
     """Whether a purchase is put on the stated work alone: who may as well rent, and states all there is to do
     and no hours of a week, does not buy for years of other work."""

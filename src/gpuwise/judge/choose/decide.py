@@ -128,8 +128,8 @@ def recommend(
     buys = need.goal == "speed" and kept is not None and them.outlay[places[0]] > 0
     if kept is not None and buys and them.speed[places[0]] < AS_FAST * them.speed[kept]:
         places.sort(key=kept.__ne__)  # Nobody pays for what is no faster
-    named = need.sets or need.only or need.budget_usd
-    once = need.items and not (named or need.upgrade or need.period_s or need.asks)
+    once = need.items is not None and need.period_s is None
+    once &= not (need.sets or need.only or need.budget_usd or need.upgrade or need.asks)
     if need.keep or (once and them.outlay[places[0]] > 0):  # It does the work wherever it can
         places.sort(key=lambda place: them.rows[place].way != "have")
     options = _options(need, them, places, speeds)

@@ -45,8 +45,8 @@ from gpuwise.judge.choose.need import (
 )
 from gpuwise.judge.choose.rules import USUAL
 from gpuwise.judge.choose.speeds import OLDEST, STAND_IN, Forecast
-from gpuwise.model.gpu import RENTS, GpuSpec, Offer
-from gpuwise.model.judgement import Need, Option, Recommendation
+from gpuwise.model.gpu import GpuSpec, Offer
+from gpuwise.model.judgement import Need, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import Basis, Interval, Issue, Record, Result, grouped
 from gpuwise.model.units import gibibytes, seconds, significant, usd
@@ -722,6 +722,8 @@ def loosened(
             return answer(replace(need, **changes))
         return None
 
+    from gpuwise.judge.choose.phrases import offered_as  # which speaks of limits
+
     named = names_of(need)
     code, data = getattr(error, "code", ""), getattr(error, "data", {})
     if code == "no-price":
@@ -788,7 +790,7 @@ def loosened(
                 same = (each for each in more if len(each) == 1 and each[0].limit in tried)
                 tried |= {way.limit: way for way in next(same, more[0])}
             else:
-                found = f"{_offer_of(first)}{' in a machine that is there' * ('host' in tried)}"
+                found = f"{offered_as(first)}{' in a machine that is there' * ('host' in tried)}"
                 good.append(tuple(way._replace(gpus=found) for way in tried.values()))
                 break
     advice = [start for start in data["ways"] if "" in {way.limit for way in start}]
@@ -803,14 +805,6 @@ def loosened(
     return InputError(str(error), hint="relax several limits", code="unmet")
 
 
-def _offer_of(option: Option) -> str:
-    """`1 x l40s from runpod at $0.86/h of 2026-08`: what would do, of whom and for how much."""
-    from gpuwise.judge.choose.phrases import priced_at
-
-    of = f" from {option.provider}" if option.way in RENTS and option.provider else ""
-    return f"{option.count} x {option.gpu_id}{of}{priced_at(option)}"
-
-
 def least_budget(error: GpuwiseError) -> float:
     """The budget that alone would lead to an answer; 0 where no budget would."""
     ways: Sequence[tuple[Way, ...]] = getattr(error, "data", {}).get("ways", ())
@@ -821,10 +815,12 @@ def least_budget(error: GpuwiseError) -> float:
 
 def _elsewhere(need: Need, answers: Callable[..., Recommendation | None]) -> Way | None:
     """What keeps all other limits in a larger area than was asked for, or anywhere."""
+    from gpuwise.judge.choose.phrases import offered_as
+
     for area in prices.around(need.region):
         if found := answers(region=area):
             first = found.options[0]
-            where = f"{_offer_of(first)} in {first.region or 'no stated place'}"
+            where = f"{offered_as(first)} in {first.region or 'no stated place'}"
             return Way("region", area or "any", where, {"region": area})
     return None
 

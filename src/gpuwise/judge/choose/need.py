@@ -716,7 +716,8 @@ class _Options:
 
     def usd(self, name: str, per: str = "", **limits: Any) -> float | None:
         """A sum, of dollars where no currency stands there."""
-        return self.read(name, lambda text: units.parse_usd(_in_dollars(text, per), self.rates, **limits)[0])
+        typed = re.sub(r"^\s*([\d.,]+)\s*$", rf"$\1{per}", str(self.texts.get(name) or ""))
+        return units.parse_usd(typed, self.rates, **limits)[0] if typed else None
 
     def list(self, name: str) -> tuple[str, ...]:
         value = self.texts.get(name)
@@ -815,13 +816,14 @@ def need_of(
     named = [catalog.counted(name) for name in options.list("gpu")]
     ids = [(spec.id, number or 1) for name, number in named for spec in catalog.meant(name)]
     sets = tuple(ids) if any(number for _, number in named) else ()
+    sizes = [number for _, number in sets]
     only = () if sets else tuple(gpu for gpu, _ in ids)
     budget = options.read("budget", lambda text: _budget(text, rates))
     assumed = options.assumed()
     limits = options.limits(said.need, budget, have, today)
     limits |= _stated(
         sets=sets or None, only=only or None,
-        gpus=_spread(sets) if sets and not given.get("gpus") else None,
+        gpus=(min(sizes), max(sizes)) if sets and not given.get("gpus") else None,
         # What was measured of no card that is named is said as well as it is known.
         unproven=(bool(ids) and all(catalog.get(gpu).vendor != "NVIDIA" for gpu, _ in ids)) or None,
     )  # fmt: skip
@@ -912,11 +914,6 @@ def _have(names: Sequence[str], load: Callable[[str], Result | None]) -> tuple[l
     return have, results
 
 
-def _spread(sets: Sequence[tuple[str, int]]) -> tuple[int, int]:
-    sizes = [number for _, number in sets]
-    return min(sizes), max(sizes)
-
-
 def _noted(need: Need, said: _Said, options: _Options, note: str) -> Need:
     """The need with how options were taken, and the currency of its sums."""
     given, notes, rates = options.texts, [*need.notes, *[note] * bool(note)], options.rates
@@ -961,11 +958,6 @@ def _counted(need: Need, said: _Said, options: _Options, only: Sequence[str]) ->
     if said.purpose == "finetune" and need.task == "lora" and not options.texts.get("precision"):
         need = _by_what_fits(need)
     return need
-
-
-def _in_dollars(text: str, per: str = "") -> str:
-    """A sum as it was typed; a bare number is dollars."""
-    return re.sub(r"^\s*([\d.,]+)\s*$", rf"$\1{per}", text)
 
 
 def _budget(text: str, rates: Mapping[str, float]) -> tuple[float, str | None]:

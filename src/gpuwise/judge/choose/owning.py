@@ -92,8 +92,8 @@ def _from_hours(need: Need, rent: Option, own: Option) -> str:
         return (
             f"Buying never pays: its electricity alone costs {usd(energy)} an hour, that rent {usd(hourly)}."
         )
-    hours = priced.hours_until_paid(a, own.outlay_usd, saved)
-    week = priced.hours_a_week(a, hours)
+    hours = own.outlay_usd * priced.lost_share(a) / saved  # The value that it loses while it is kept
+    week = hours / priced.WEEKS_PER_YEAR / a.years
     if week > phrases.ALL_WEEK:
         return f"Buying does not pay within {a.owned_for}, even around the clock."
     if need.items or _hired(need):

@@ -33,8 +33,7 @@ def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> tuple[str, s
     paid = f"{sum_of(need, need.egress_gb * (most if rate is None else rate))}{often(need)}"
     counted_in = "in the cost" if priced.egress_h(need) else "on top of it"
     if rate is not None:
-        others = f"what others ask for data sent out: where no source states it, ${most:.3g} a GB is counted"
-        return f"{need.egress_gb:,.0f} GB sent out cost {paid} there, {counted_in}.", others
+        return f"{need.egress_gb:,.0f} GB sent out cost {paid} there, {counted_in}.", ""
     at = f"counted at ${most:.3g} a GB, the most known of anybody: {paid}, {counted_in}"
     return "", f"what {first.provider} asks for {need.egress_gb:,.0f} GB sent out ({at})"
 
