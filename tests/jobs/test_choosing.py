@@ -619,10 +619,12 @@ def test_a_refusal_names_what_would_do_with_its_seller_and_price() -> None:
         choose(
             "rent one gpu in France for mistral small 24b in fp8, 12 people, 2 $/h at most", Facts(today=DAY)
         )
-    assert re.search(r"1 x [\w-]+ from [\w-]+ at \$\d\.\d\d/h of 20\d\d-\d\d in ", none.value.hint or "")
+    assert re.search(
+        r"one [\w ]+, [\w-]+, on-demand at \$\d\.\d\d/h of 20\d\d-\d\d in ", none.value.hint or ""
+    )
     with pytest.raises(InputError, match="over budget") as dear:
         choose("rent a gpu for llama 70b, 0.30 $/h at most", Facts(today=DAY))
-    assert re.search(r"1 x [\w-]+ from [\w-]+ at \$\d\.\d\d/h", dear.value.hint or "")
+    assert re.search(r"one [\w ]+, [\w-]+, on-demand at \$\d\.\d\d/h", dear.value.hint or "")
 
 
 def _shown(text: str) -> str:

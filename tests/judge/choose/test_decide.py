@@ -104,8 +104,8 @@ def test_of_rent_over_the_budget_other_kinds_are_remedies(need, speed, offer) ->
         made(asked, speeds, offers)
     error = loosened(refused.value, asked, lambda other: made(other, speeds, priced_for(other, offers)))
     assert {(way.limit, way.value, way.gpus) for each in error.data["ways"] for way in each} == {
-        ("budget", "$0.30/h", "1 x rtx-3090 from cloud at $0.30/h of 2026-11"),
-        ("spot", "ok", "1 x l40s from cloud at $0.10/h of 2026-11"),
+        ("budget", "$0.30/h", "one RTX 3090, cloud, on-demand at $0.30/h of 2026-11"),
+        ("spot", "ok", "one L40S, cloud, spot at $0.10/h of 2026-11"),
     }  # fmt: skip
 
 

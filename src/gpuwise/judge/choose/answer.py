@@ -360,7 +360,8 @@ def runner_up(found: Recommendation) -> str:
     cost, of = phrases.dearer(found.need, other, first), phrases.cost_of(found.need)
     if found.need.goal == "price" and bool(first.outlay_usd) == bool(other.outlay_usd):
         cost, of = phrases.times(other.price_usd, first.price_usd), "price"
-    said = [f"{phrases.as_times(cost)} the {of}"] if cost is not None else []
+    many = "more than 100" if (cost or 0.0) > 100 else significant(cost or 0.0)
+    said = [f"{many} times the {of}"] if cost is not None else []
     said += ["a tie within the uncertainty"] if cost and 1 / priced.EQUAL < cost < priced.EQUAL else []
     said.append(f"{significant(other.throughput.value / first.throughput.value)} times as fast")
     said += [f"{significant(other.speedup)} times what you have"] if other.speedup else []

@@ -93,9 +93,8 @@ class Cards(Words):
             if said and (count > USUAL.most_gpus or fullmatch(r"\D*0+\D*", said[0])):
                 raise InputError(f"{said[0].strip()} GPUs", hint=f"1 to {USUAL.most_gpus:,} of them")
             one = len(named.gpu_ids) == 1
-            if not one:
-                self.families[catalog.resolve(text.removesuffix("s")).spec.id] = named.gpu_ids
             usual = named.gpu_ids[0] if one else catalog.resolve(text.removesuffix("s")).spec.id
+            self.families |= {} if one else {usual: named.gpu_ids}
             if search(r"\b(?:my|our|these|those|the) $", before):  # "4x A100 40GB ... our A100"
                 usual = next((gpu for gpu, *_ in self.places if gpu in named.gpu_ids), usual)
             if search(rf"(?:{P.used}) (?:\S+ )?$", before) and catalog.get(usual).text("form") in MODULES:
@@ -213,6 +212,8 @@ class Cards(Words):
             # "My laptop 4060, would a 5090 do it": which may be a card.
             sets = sets if have else [(gpu, n) if n > 1 else (_of_laptop(gpu), 1) for gpu, n in sets]
             have = [_of_laptop(gpu) for gpu in have]
+        for gpu in [*have, *(gpu for gpu, _ in sets)] if self.take(P.same_as_desktop) else []:
+            self.correct(_unlike_desktop(gpu))
         if len(have) > 1:
             self.take(r"\b(?:the|these|both|of) (?:2|two|both)\b")
         sizes = re.findall(r"\((\d+)gb\)", self.plain)
@@ -687,6 +688,19 @@ class Cards(Words):
             stated = spec.facts[name].value if name in spec.facts else getattr(spec, name, "")
             found[kind, wanted] = found.get((kind, wanted), False) | bool(search(value, str(stated)))
         return all(has == wanted for (_, wanted), has in found.items())
+
+
+def _unlike_desktop(gpu: str) -> str:
+    """How a laptop's GPU differs from the card of the same name; empty where there is none."""
+    card = next((spec for spec in catalog.all_gpus() if gpu == f"{spec.id}-laptop"), None)
+    if card is None:
+        return ""
+    each = (
+        f"{(spec.memory_bytes or 0) / 2**30:g} GB at {(spec.memory_bytes_per_s or 0) / 1e9:,.0f} GB/s and "
+        f"{spec.power_w:g} W"
+        for spec in (catalog.get(gpu), card)
+    )
+    return f"{gpu} is not the {card.id}: {' against '.join(each)}."
 
 
 def _of_laptop(gpu: str) -> str:

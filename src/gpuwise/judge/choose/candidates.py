@@ -585,12 +585,6 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     )  # fmt: skip
 
 
-def machines_of(them: Candidates) -> Array:
-    """Of how many machines, or cards, each candidate is."""
-    rented = (row.offer.count if row.offer and row.way in RENTS else row.count for row in them.rows)
-    return np.asarray(them.count / np.array([*rented], dtype=float))
-
-
 def egress_h(need: Need) -> float | None:
     """Hours in which the stated amount leaves a provider: of work, its period or all of it; of a service a
     month, unless its hours are stated; None where nothing says."""

@@ -91,7 +91,8 @@ def recommend(
             raise NoDataError(largest, hint="a newer GPU", code="too-old")
         raise NoDataError(f"no GPU has a speed: {largest}", hint="measure it", code="bench")
     found = fit.limits(need, them, speeds)
-    ok, apart = fit.kept(found, len(them)), priced.machines_of(them)
+    rented = [row.offer.count if row.offer and row.way in RENTS else row.count for row in them.rows]
+    ok, apart = fit.kept(found, len(them)), them.count / np.array(rented, dtype=float)
     if (ok & (apart <= MANY)).any():  # Nobody looks after dozens of machines where fewer do
         ok &= apart <= MANY
     places = ordered(them, ok, every_provider=every_provider)
