@@ -618,9 +618,13 @@ class Worked(Cards):
                 found.append(one[0])
             if not found:
                 continue
-            said, usual = ", ".join(found), row["usual"] if self.mode is None else "train"
+            usual = row["usual"] if self.mode is None else "train"
             self.mode = "infer" if "infer" in (usual, self.mode) else "train"
             named = row[self.mode]
+            if row["counted"] != "yes":  # Further words of the same work
+                alike = zip(rows, patterns, strict=True)
+                found += [w for other, of in alike if other[self.mode] == named for w in self.every(of)]
+            said = ", ".join(found)
             self.fields["title"] = f"{row['what']} (by {named})"
             self.fields |= {"least_gb": float(row[f"gb_{self.mode}"]), "passes": float(row["runs"])}
             # Whether its items are those of the work, or how many of them an hour of audio is.
@@ -652,9 +656,6 @@ class Worked(Cards):
                 self._rent_once()
             self.ignore(f"{self.pixels} pixels" if self.pixels else "")
             self.stands_in = True  # Nor are epochs of another network's data set
-            for other, further in zip(rows, patterns, strict=True):  # Further words of the same work
-                if other[self.mode] == named:
-                    self.every(further)
             return named
         for row in catalog.rows(DATA / "no_stand_ins.csv"):
             if one := self.take(row["words"]):

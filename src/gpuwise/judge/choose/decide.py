@@ -318,7 +318,7 @@ def with_excluded(
             best.setdefault(f"{option.way} rent", option)
     instead = other.options[0] if other else first
     if instead.key != first.key and (instead.way in RENTS or not need.region):
-        best["another region" if need.region else "another GPU"] = instead
+        best["any region" if need.region else "another GPU"] = instead
     said = filter(None, (allowing(way, option, first, need) for way, option in best.items()))
     allowed = " or ".join(said)
     return replace(found, changes=(*([f"to allow {allowed}"] if allowed else []), *found.changes))
