@@ -645,8 +645,8 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
         if less := next(filter(None, in_less), None):
             said.append(f"in {less.need.precision} it fits: {phrases.offered_as(less.options[0])}")
         data["why"] = "; ".join(said)
-    nothing = need.budget_usd and not (names_of(need) or need.items) and error.code == "limits"
-    if need.task and (nothing or error.code == "too-old"):
+    dear = error.code == "limits" and need.budget_usd and not (names_of(need) or need.items)
+    if need.task and (dear or error.code == "too-old"):
         said.append(speeds.memory_needed(need).rstrip("."))
     other = _another(market, need, error.code)
     if error.code == "too-old" and other is None and names_of(need):
@@ -790,7 +790,8 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     sized = sized or verdicts.NOT_ENOUGH in need.notes
     said = speeds.memory_needed(need) if sized else ""
     recipes = ""
-    if need.asks == "able" and need.task not in ("", "infer") and (named := _one_set(need)):
+    mine = (need.have[0], need.have.count(need.have[0])) if need.have else None
+    if need.asks == "able" and need.task not in ("", "infer") and (named := mine or _one_set(need)):
         recipes = f"{speeds.recipes(need, *named)}."
     if need.asks == "too much":
         free = replace(need, sets=(), only=(), gpus=(1, max(need.gpus)))

@@ -523,6 +523,8 @@ class _Reader(Worked):
         fields, take = self.fields, self.take
         self.thrifty = bool(take(P.cheaply))
         if fields.get("either"):
+            if self.have and self.said(RULES["asks"]["able"]):
+                fields["asks"] = "able"  # Of what is there, before what else could
             for asked in RULES["asks"].values():
                 take(asked)  # "Is it worth buying, or is renting enough": the verdict says it
             return

@@ -517,7 +517,8 @@ class Worked(Cards):
             fields["sets"] = tuple((quote.gpu_id, quote.count) for quote in self.quotes)
             self.gpus = (min(quote.count for quote in self.quotes), max(quote.count for quote in self.quotes))
         fields["by_default"] = True
-        if self.mode in ("lora", "qlora", "finetune", "full"):
+        learns = self.mode in ("lora", "qlora", "finetune", "full")
+        if learns and not any(each.kind == "image" for each in self.found):
             self.notes.append("no model was named: taken as llama-3.1-8b")
             return "llama-3.1-8b"
         # Of other makers' cards no training was measured; what they read from memory says how they answer.

@@ -287,8 +287,7 @@ class _Rows:
                 def more(value: float, field: str = field, unit: str = unit) -> Relaxed:
                     return f"{ceil(value)}{unit}", {field: float(ceil(value))}
 
-                form = _watts if code == "power" else say
-                yield _bound(code, owned, most, form, f"takes {{}}, {say(most)} are allowed", more)
+                yield _bound(code, owned, most, say, f"takes {{}}, {say(most)} are allowed", more)
         if need.quiet:
             fans = self.fans()
             ok, needed = ~them.own | (fans & (self.board_w <= QUIET_W)), np.where(fans, self.board_w, np.inf)
@@ -332,11 +331,6 @@ def limited(need: Need, speed: Record) -> Record:
         speed, throughput=speed.throughput.times(share ** (1 / 3)), seconds=seconds,
         watts=speed.watts and speed.watts.times(share),
     )  # fmt: skip
-
-
-def _watts(cards_w: float) -> str:
-    supply = supply_w(cards_w)
-    return f"{cards_w:.0f}W" + (f" (a power supply of about {supply} W)" if supply else "")
 
 
 def made_for_fp64(gpu: str) -> bool:

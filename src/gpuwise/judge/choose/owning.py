@@ -51,9 +51,11 @@ def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]
         span = f"for {hours:,.0f} h" if _hired(need) else f"in {a.owned_for}{weekly_use(a.hours_per_week)}"
     less, machine = bought < rented, " with its machine" * bool(own.host_usd)
     price = f"{usd(own.outlay_usd)}{machine}, {phrases.dated(own)}{', old' * own.stale}"
-    buy = f"{machine_of(own)} bought ({price}) take{'s' * (own.count == 1)} {phrases.sum_of(need, bought)}"
+    each = f" for each of {need.users} people" * (need.users > 1)
+    buy = f"{machine_of(own)}{each} bought ({price}) take{'s' * (own.count == 1)}"
+    buy += f" {phrases.sum_of(need, bought)}"
     source = rent.provider and f" from {rent.provider}"
-    rents = f"{machine_of(rent)} rented{source}{phrases.priced_at(rent)}"
+    rents = f"{machine_of(rent)}{each} rented{source}{phrases.priced_at(rent)}"
     said = f"{'Buy' if less else 'Rent'}: {span} {buy}, {rents} {phrases.sum_of(need, rented)} for the same."
     return f"{said} {meet or _from_hours(need, rent, own)}", less
 

@@ -691,7 +691,7 @@ def recipes(need: Need, gpu: str, count: int) -> str:
         said.append(f"{task} {gibibytes(found.needed_bytes)}" + f" ({note})" * bool(note))
     room = gibibytes(catalog.get(gpu).memory_bytes or 0.0)
     of = f"each of {count} x" if count > 1 else "one"
-    return f"On {of} {gpu} with {room}: {', '.join(said)}"
+    return f"On {of} {gpu} with {room} the least batch takes: {', '.join(said)}"
 
 
 def memory_of(need: Need, spec: GpuSpec) -> float | None:
