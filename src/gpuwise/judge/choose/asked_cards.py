@@ -109,10 +109,9 @@ class Cards(Words):
             # "It gives me a T4, V100 or A100": one of them, which is a choice
             joins = [self.plain[a.end : b.start].strip() for a, b in pairwise(mentions[at:])]
             either = fullmatch(r",? ?or(?: an?)?|/", next((join for join in joins if join != ","), ""))
-            if owner and (either or (owner[2] and self.said(P.replaceable)) or hires):
+            sold = owner and search(rf"\bfrom (?:{sellers()}|{P.common})\b", owner[0])  # "1.99 from runpod"
+            if owner and (either or (owner[2] and self.said(P.replaceable)) or hires or sold):
                 owner = None  # Whether one is as good as the other, and what is hired
-            if owner and search(rf"\bfrom (?:{sellers()}|{P.common})\b", owner[0]):
-                owner = None  # "At 1.99 from runpod, or an A100"
             at_seller = match(rf"{P.hired_behind}| (?:at|from|on|in|with) (?:{sellers()})\b", after)
             is_slow = at_seller and match(P.is_too_little, after[at_seller.end() :])
             if at_seller and (owner or is_slow):

@@ -92,9 +92,8 @@ def recommend(
         raise NoDataError(f"no GPU has a speed: {largest}", hint="measure it", code="bench")
     found = fit.limits(need, them, speeds)
     rented = [row.offer.count if row.offer and row.way in RENTS else row.count for row in them.rows]
-    ok, apart = fit.kept(found, len(them)), them.count / np.array(rented, dtype=float)
-    if (ok & (apart <= MANY)).any():  # Nobody looks after dozens of machines where fewer do
-        ok &= apart <= MANY
+    ok, few = fit.kept(found, len(them)), them.count / np.array(rented, dtype=float) <= MANY
+    ok &= few | ~(ok & few).any()  # Nobody looks after dozens of machines where fewer do
     places = ordered(them, ok, every_provider=every_provider)
     left = fit.rejected(need, them, found, speeds, offers)
     if not places:

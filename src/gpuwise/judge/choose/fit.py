@@ -574,7 +574,8 @@ def rejected(
             none = all(said.values()) or ((gpu in dict(need.sets) or gpu in need.have) and refusal)
             if gpu in need.have and refusal and (more := said.get(asked + 1)):
                 refusal += f"; nor with one more: {more.removeprefix('does not fit: ')}"
-            left[gpu] = Issue.info("", refusal if none else no_price(need, gpu, offers))
+            able = min((n for n, refused in said.items() if not refused), default=0)
+            left[gpu] = Issue.info("", refusal if none else no_price(need, gpu, offers, able))
             continue
         nearest = min(places[gpu], key=lambda place: (broken[place], them.ranked[place]))
         faults = [limit for limit in found if not limit.ok[nearest]]
@@ -616,8 +617,8 @@ def is_unknown(why: str) -> bool:
     return any(said in why for said in (UNMEASURED, STAND_IN, UNPROVEN, "no source states", "no speed"))
 
 
-def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
-    """Why a GPU has no option that nobody offers within the limits."""
+def no_price(need: Need, gpu: str, offers: Sequence[Offer] = (), together: int = 0) -> str:
+    """Why a GPU has no option that nobody offers within the limits, in the number that does the work."""
     form = catalog.get(gpu).text("form")
     if need.acquire == "own" and form in MODULES:
         systems = [o for o in offers if o.gpu_ids == (gpu,) and not o.per_hour and o.count > 1]
@@ -629,7 +630,8 @@ def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
         return "sold only inside a computer, and no fresh price of one is known"
     what = {"own": "to buy", "rent": "to rent", "both": ""}[need.acquire]
     what = " ".join((what, *(need.sold[:1] if need.acquire != "rent" else ()))).strip()
-    age, together = need.assumptions.max_age_days, dict(need.sets).get(gpu, need.gpus[0])
+    age = need.assumptions.max_age_days
+    together = max(together, dict(need.sets).get(gpu, need.gpus[0]))
     parts = (
         "no price", what, f"of {together} together" if together > 1 else "",
         f"of {', '.join(need.providers)}" if need.providers else "",

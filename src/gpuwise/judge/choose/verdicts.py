@@ -61,8 +61,7 @@ def unknown(found: Recommendation) -> Iterator[str]:
     if first.way == "unpriced":
         yield f"what {phrases.machine_of(first)} costs today"
     if first.way in RENTS:
-        where = f"which offers of no stated place are in {need.region}, so they are left out"
-        yield from [where] * bool(need.region)
+        yield from [f"which offers of no stated place are in {need.region}: left out"] * bool(need.region)
         yield f"what storage{', data sent out' * (not need.egress_gb)} and taxes cost"
     elif first.way != "have":
         shops = " (prices are of US shops)" * (need.currency[0] != "USD" or bool(need.region))
