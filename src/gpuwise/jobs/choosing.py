@@ -340,7 +340,8 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
         unfit = choice.rejected.get(gpu)
         if unfit is not None and "does not fit" in unfit.detail:
             no = f"{phrases.counted(gpu, 1)} cannot do it"
-            return replace(choice, answer=f"Rent: {no} ({unfit.detail}). {choice.answer}")
+            why = unfit.detail.partition(";")[0]
+            return replace(choice, answer=f"Rent: {no} ({why}). {choice.answer}")
         why = fit.no_price(bought, gpu, market.offers)
         return replace(
             choice, answer=f"Rent. {phrases.begun(phrases.counted(gpu, 1))}: {why}. {choice.answer}"
@@ -744,7 +745,7 @@ def _in_full(market: _Market, need: Need, gpu: str, reason: Issue) -> str:
         why += f"; {speeds.shorter(need, gpu, number)}" if need.task else ""
         several = need.task == "infer" and (need.sets or need.gpus[1] > 1)
         least = (speeds.fewest_to_hold(need, [gpu]) or 0) if several else 0
-        why += f"; {least} of them together hold it" * (least > number)
+        why += f"; {phrases.counted(gpu, least)} hold it" * (least > number)
     if need.precision == Precision.FP64 and fit.NO_FP64 in why:
         why = why.replace(fit.NO_FP64, verdicts.slow_in_fp64(gpu))
     if why == UNMEASURED:
