@@ -339,9 +339,8 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
         gpu = min(thought_of, key=lambda gpu: catalog.get(gpu).text("form") in MODULES)
         unfit = choice.rejected.get(gpu)
         if unfit is not None and "does not fit" in unfit.detail:
-            no = f"{phrases.counted(gpu, 1)} cannot do it"
-            why = unfit.detail.partition(";")[0]
-            return replace(choice, answer=f"Rent: {no} ({why}). {choice.answer}")
+            no = f"{phrases.counted(gpu, 1)} cannot do it ({unfit.detail.partition(';')[0]})"
+            return replace(choice, answer=f"Rent: {no}. {choice.answer}")
         why = fit.no_price(bought, gpu, market.offers)
         return replace(
             choice, answer=f"Rent. {phrases.begun(phrases.counted(gpu, 1))}: {why}. {choice.answer}"
