@@ -200,7 +200,7 @@ def test_used_cards_are_not_answered_with_new_ones(gpuwise) -> None:
     words = ("--memory", "24GB..", "--own", "--budget", "5000", "--condition", "used", "--slots", "1")
     code, out, err = gpuwise("choose", "resnet50", *words, "--quiet")  # Without, a fan on an A10 does
     assert (code, out) == (2, "")
-    assert "no --condition (1 x " in err
+    assert "no --condition (one " in err
 
 
 def test_a_budget_of_many_times_the_money_is_no_advice(gpuwise) -> None:
@@ -217,7 +217,7 @@ def test_a_remedy_keeps_what_was_named_or_says_that_it_does_not(gpuwise) -> None
     assert code == 2
     assert "would do" not in said
     first, *others = remedies.split("; or ")
-    assert "--memory 24GB.. (1 x rtx-4090 at $2,527 of 2026-09)" in first
+    assert "--memory 24GB.. (one RTX 4090, bought used at $2,527 of 2026-09)" in first
     assert all("no --gpu" in other for other in others)
 
 
@@ -228,7 +228,7 @@ def test_a_maker_that_was_named_is_kept_and_a_budget_that_nothing_keeps_is_said_
     words = ("--gpu", "rtx-3090:2,rtx-5090:2", "--own", "--budget", "1000")
     code, out, err = gpuwise("choose", "llama-3.1-70b", *words)
     assert code == 0, err
-    assert out.splitlines()[1].strip().startswith("None of these keeps the budget.")
+    assert out.splitlines()[1].strip().startswith("None of these keeps the budget of $1,000.")
 
 
 def test_four_bits_and_more_gpus_are_remedies_of_a_model_that_is_too_large(gpuwise) -> None:
@@ -253,7 +253,7 @@ def test_presets_answer(gpuwise, preset: str) -> None:
         (("resnet50", "--budget", "20 KZT", "--work", "1M images"), "no rate is given"),
         (("resnet50", "--budget", "$-5/h"), "not a sensible price"),
         (("resnet50", "--provider", "nobody"), "no offer of a provider 'nobody'"),
-        (("launch",), "cannot be chosen for"),
+        (("launch",), "which no GPU is chosen for"),
         (("resnet5",), "did you mean"),
         (("resnet50", "--mode", "train", "--latency", "9ms"), "a latency is of answers"),
         (("llama-3.1-8b", "--mode", "lora", "--latency", "9ms"), "a latency is of answers"),
@@ -267,7 +267,7 @@ def test_presets_answer(gpuwise, preset: str) -> None:
         (("resnet50", "--have", "rtx"), "where one is needed"),
         (("llm-8b-decode", "--latency", "TPOT<=30"), "lacks its unit"),
         (("resnet50", "--depreciation", "0.3"), "lacks its percent sign"),
-        (("resnet50", "--budget", "-5"), "lacks its currency"),
+        (("resnet50", "--budget", "-5"), "a budget of -5"),
         (("missing.json",), "cannot read"),
         ((), "is not a terminal"),
     ],

@@ -186,15 +186,6 @@ def test_more_gpus_than_a_machine_holds_are_so_many_machines(
     assert sums[-2:] == pytest.approx([hourly, hourly * hours], rel=1e-2)
 
 
-@pytest.mark.parametrize(
-    ("work", "way"), [("100000 images every day", "serverless"), ("50 million images every day", "street")]
-)
-def test_what_waits_nearly_all_of_the_time_is_paid_by_the_second(work: str, way: str) -> None:
-    found = choose(f"classify {work} with resnet50", Facts(today=DAY)).value
-    assert found.options[0].way == way
-    assert found.options[0].count == 1 or way == "street"
-
-
 def test_the_loss_of_years_is_no_price_of_one_piece_of_work() -> None:
     found = choose("finetune llama 8b on 5M tokens on a 3090, buy", Facts(today=DAY)).value
     both = choose(replace(found.need, acquire="both", sets=(("rtx-3090", 1),)), Facts(today=DAY)).value
@@ -388,7 +379,7 @@ def test_the_board_of_the_fewest_watts_is_first() -> None:
 
 def test_the_last_price_of_a_card_that_has_no_fresh_one_is_said() -> None:
     found = choose("rtx 4090 or rtx 5090 for vit training, buy", Facts(today=DAY)).value
-    assert "in 2025-07" in fit.no_fresh_price(found.need, "rtx-4070", Facts(today=DAY).offers)
+    assert "in 2025-07" in fit.last_price(found.need, "rtx-4070", Facts(today=DAY).offers)
 
 
 def test_what_does_not_fit_says_with_which_contexts_it_would() -> None:
@@ -628,10 +619,12 @@ def test_a_refusal_names_what_would_do_with_its_seller_and_price() -> None:
         choose(
             "rent one gpu in France for mistral small 24b in fp8, 12 people, 2 $/h at most", Facts(today=DAY)
         )
-    assert re.search(r"1 x [\w-]+ from [\w-]+ at \$\d\.\d\d/h of 20\d\d-\d\d in ", none.value.hint or "")
+    assert re.search(
+        r"one [\w ]+, [\w-]+, on-demand at \$\d\.\d\d/h of 20\d\d-\d\d in ", none.value.hint or ""
+    )
     with pytest.raises(InputError, match="over budget") as dear:
         choose("rent a gpu for llama 70b, 0.30 $/h at most", Facts(today=DAY))
-    assert re.search(r"1 x [\w-]+ from [\w-]+ at \$\d\.\d\d/h", dear.value.hint or "")
+    assert re.search(r"one [\w ]+, [\w-]+, on-demand at \$\d\.\d\d/h", dear.value.hint or "")
 
 
 def _shown(text: str) -> str:

@@ -19,8 +19,19 @@ from gpuwise.judge.choose import answer as say
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import decide, fit, owning, phrases, speeds, verdicts
 from gpuwise.judge.choose import need as needs
-from gpuwise.judge.choose.candidates import EXPORT, FEW, PAID, TOGETHER, names_of, offered, stated, usable
+from gpuwise.judge.choose.candidates import (
+    EXPORT,
+    FEW,
+    PAID,
+    TOGETHER,
+    few_of,
+    names_of,
+    offered,
+    stated,
+    usable,
+)
 from gpuwise.judge.choose.need import need_for
+from gpuwise.judge.choose.rules import USUAL
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Assumptions, Need, Option, Quote, Recommendation
@@ -52,7 +63,10 @@ def choose(
 
     rates = {code: usd for code, (usd, _) in prices.rates().items()}
     facts = facts or Facts()
-    need = needs.need_of(need, {}, rates, today=facts.today)[0] if isinstance(need, str) else need
+    if isinstance(need, str):
+        need = needs.need_of(need, {}, rates, today=facts.today)[0]
+    if not isinstance(need, Need):
+        raise InputError(f"{need!r:.80} is no need", hint="a question in words, or what need_for returns")
     for gpu in (*names_of(need), *need.have):  # a need of a file may name what is none
         catalog.get(gpu)
     try:
@@ -79,7 +93,7 @@ def _chosen(
         need = replace(need, only=(), notes=(*(n for n in need.notes if n != needs.SUPPORTED), none))
     need, largest = _with_largest(market, need)
     several = _in_machines(market, need)
-    choice = several or _by_the_second(market, _kept_for_once(_answered(market, needs.settled(need))))
+    choice = several or _answered(market, needs.settled(need))
     choice = _with_left_out(market, choice, need)
     choice = _over_spans(choice) if need.spans and not several else choice
     choice = _in_pace(_with_both_ways(market, choice, several is not None))
@@ -174,16 +188,6 @@ def _with_largest(market: _Market, need: Need) -> tuple[Need, str]:
     return need, ""
 
 
-def _kept_for_once(choice: Recommendation) -> Recommendation:
-    """The choice, with what is there first where it does work that is done once and no card was asked for."""
-    need, first = choice.need, choice.options[0]
-    mine = next((option for option in choice.options if option.way == "have" and option.time_s), None)
-    asked = need.upgrade or need.sets or need.only or need.budget_usd or need.period_s or need.asks
-    if mine is None or asked or not first.outlay_usd:
-        return choice
-    return _in_order(choice, sorted(choice.options, key=lambda option: option is not mine))
-
-
 def _in_order(choice: Recommendation, options: Sequence[Option]) -> Recommendation:
     """The choice with its options in this order, and with the words of its first one."""
     made = replace(choice, options=tuple(replace(o, rank=n) for n, o in enumerate(options, start=1)))
@@ -201,22 +205,6 @@ def _over_spans(choice: Recommendation) -> Recommendation:
     least = firsts((spans[o], o) for o in options if paid.get(o, inf) < inf)  # The cheapest that a name means
     said = verdicts.over_spans(choice, {option: span[2] for span, option in least.items()})
     return replace(_in_order(choice, options), answer=said or choice.answer, changes=())
-
-
-# Share of busy time below which a machine is not rented around the clock.
-IDLE = 0.01
-
-
-def _by_the_second(market: _Market, choice: Recommendation) -> Recommendation:
-    """The choice, or rent by the second of use where a machine would wait nearly all of the time."""
-    need, first = choice.need, choice.options[0]
-    busy = first.time_s.value / need.period_s if first.time_s and need.period_s else 1.0
-    if busy >= IDLE or need.acquire == "own" or need.serverless or need.batched or names_of(need):
-        return choice
-    note = f"busy less than {percent(IDLE, 0)} of the time: rent by the second of use is allowed"
-    one = (need.gpus[0], need.gpus[0])  # More would only wait, too
-    other = market.best_or_none(replace(need, serverless=True, gpus=one, notes=(*need.notes, note)))
-    return other if other and other.options[0].way == "serverless" else choice
 
 
 # Share of GPUs more than were asked for, up to which whole machines of the largest size are taken.
@@ -305,7 +293,8 @@ def _answered(market: _Market, need: Need) -> Recommendation:
                 other, answer=f"{more}: {phrases.offered_as(other.options[0])} does it. {other.answer}"
             )
         asked = need.asks in ("able", "too much", "number", "faster")
-        if not asked or error.code not in ("limits", "too-large") or not isinstance(other, Recommendation):
+        no = error.code in ("limits", "too-large", "too-old") and not fit.is_unknown(str(why))
+        if not (asked and no and isinstance(other, Recommendation)):
             raise
         where = f"In {other.need.region}: " if other.need.region != need.region and other.need.region else ""
         return replace(other, answer=f"No: {why}. {where}{other.answer}")
@@ -328,7 +317,7 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
         gpus=(1, need.gpus[1] if not need.hired else needs.MOST_TOGETHER),
     )  # fmt: skip
     rent, where, place = rents[0] if rents else None, "", need.region
-    named = need.hired or (names_of(need) if len(names_of(need)) <= FEW else ())
+    named = need.hired or few_of(need)
     places, hosts = (need.region, *prices.around(need.region)), (need.community, need.community is not False)
     # What was named, there or in a larger area; then any GPU, of private hosts too unless these are ruled out
     asked = [replace(any_rent, only=named, region=place) for place in places]
@@ -343,14 +332,15 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     if rent is None:
         return choice
     older = replace(bought, assumptions=aged)
-    own = owns[0] if owns else _first_of(market, bought, older, replace(older, sold=()))
+    free = replace(older, sold=(), budget_usd=None, power_w=None, slots=None)  # What it costs is asked
+    own = owns[0] if owns else _first_of(market, bought, older, replace(older, sold=()), free)
     if own is None:
         thought_of = [gpu for gpu in names_of(need) if gpu not in need.hired] or [rent.gpu_id]
         gpu = min(thought_of, key=lambda gpu: catalog.get(gpu).text("form") in MODULES)
         unfit = choice.rejected.get(gpu)
         if unfit is not None and "does not fit" in unfit.detail:
-            no = f"{phrases.counted(gpu, 1)} cannot do it"
-            return replace(choice, answer=f"Rent: {no} ({unfit.detail}). {choice.answer}")
+            no = f"{phrases.counted(gpu, 1)} cannot do it ({unfit.detail.partition(';')[0]})"
+            return replace(choice, answer=f"Rent: {no}. {choice.answer}")
         why = fit.no_price(bought, gpu, market.offers)
         return replace(
             choice, answer=f"Rent. {phrases.begun(phrases.counted(gpu, 1))}: {why}. {choice.answer}"
@@ -396,6 +386,7 @@ def _believed(need: Need, facts: Facts) -> tuple[Offer, ...]:
         raise InputError(f"no offer is known in {need.region!r}", hint=hint)
     # Who names a provider knows its prices.
     believed = facts.offers if need.providers else prices.believable(facts.offers, facts.today)
+    believed = prices.of_machines(believed, USUAL.hyperscalers)
     # Of what somebody asks a price for the question is that price; what is paid now competes with others.
     asking = {(quote.gpu_id, quote.kind in RENTS) for quote in need.quotes if not quote.paid}
     others = (o for o in believed if not any((gpu, o.per_hour) in asking for gpu in o.gpu_ids))
@@ -498,7 +489,7 @@ def _with_fans(market: _Market, choice: Recommendation) -> Recommendation:
     would be put in a desktop. It stays where it was meant, or a card with fans has a fresh price."""
     need, first = choice.need, choice.options[0]
     fans = [o for o in choice.options if catalog.get(o.gpu_id).text("segment") != "server"]
-    meant = need.fans or need.have or 0 < len(names_of(need)) <= FEW or need.precision == Precision.FP64
+    meant = need.fans or need.have or few_of(need) or need.precision == Precision.FP64
     meant = meant or need.acquire != "own" or priced.host_of(first.gpu_id, first.count)[0] == "server"
     if meant or first in fans or any(o.outlay_usd for o in fans):
         return choice
@@ -596,7 +587,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if error.code == "no-price" and need.quotes and need.region:
         yield noted(f"no price in {need.region} is known, so compared with those of everywhere", region="")
     if error.code == "limits" and len(need.sets) > 1 and need.budget_usd is not None:
-        yield noted(OVER_BUDGET, budget_usd=None)
+        yield noted(f"{OVER_BUDGET} of {phrases.sum_of(need, need.budget_usd)}", budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
         if need.mode == "compute" and not need.sold:
             # Kernels compiled once run on: for FP64 an old card that is made for it is worth more.
@@ -611,7 +602,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     dated = need.assumptions.aged_today  # who says how old a price may be means it
     if (unmet or error.code in ("no-price", "too-large")) and not (names or dated) and need.acquire != "rent":
         # What keeps every limit may only lack a price that is fresh.
-        note = "no price that is fresh is known of what keeps the limits"
+        note = "no fresh price is known of what keeps the limits, is predicted well and runs current software"
         yield noted(note, only=_cards(need), acquire="own")
         if need.acquire == "own" and not (need.unproven or need.asks):
             yield noted(BY_SHEET, unproven=True)
@@ -654,9 +645,13 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
         if less := next(filter(None, in_less), None):
             said.append(f"in {less.need.precision} it fits: {phrases.offered_as(less.options[0])}")
         data["why"] = "; ".join(said)
-    if need.task and need.budget_usd and not (names_of(need) or need.items) and error.code == "limits":
+    dear = error.code == "limits" and need.budget_usd and not (names_of(need) or need.items)
+    if need.task and (dear or error.code == "too-old"):
         said.append(speeds.memory_needed(need).rstrip("."))
-    if other := _another(market, need, error.code):
+    other = _another(market, need, error.code)
+    if error.code == "too-old" and other is None and names_of(need):
+        said.append("no other GPU with a fresh price keeps the other limits")
+    if other:
         data["instead"] = other
         first = other.options[0]
         instead = phrases.offered_as(first)
@@ -702,12 +697,11 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     """The choice, with every GPU that has no price among those left out, and why of what was named."""
     need = choice.need
     # Where nobody rents the named GPUs, the answer is of others; why is said of those that were named.
-    names = names_of(need) or names_of(asked)
     today = market.facts.today
     # Nobody sells them, so nobody was asked how fast they are: half of the catalog.
     sold = offered(need, market.usable(need), today)
     left = dict(choice.rejected)
-    few = names if len(names) <= FEW else ()
+    few = few_of(need) or few_of(asked)
     for gpu in (gpu for gpu in names_of(need) or market.facts.ids if gpu not in sold):
         left[gpu] = Issue.info("", fit.no_price(need, gpu, market.offers))
     counts, asked = dict(asked.sets), needs.settled(asked)
@@ -750,7 +744,7 @@ def _in_full(market: _Market, need: Need, gpu: str, reason: Issue) -> str:
         why += f"; {speeds.shorter(need, gpu, number)}" if need.task else ""
         several = need.task == "infer" and (need.sets or need.gpus[1] > 1)
         least = (speeds.fewest_to_hold(need, [gpu]) or 0) if several else 0
-        why += f"; {least} of them together hold it" * (least > number)
+        why += f"; {phrases.counted(gpu, least)} hold it" * (least > number)
     if need.precision == Precision.FP64 and fit.NO_FP64 in why:
         why = why.replace(fit.NO_FP64, verdicts.slow_in_fp64(gpu))
     if why == UNMEASURED:
@@ -760,33 +754,14 @@ def _in_full(market: _Market, need: Need, gpu: str, reason: Issue) -> str:
     if why.startswith(("no price", "sold only")):
         price = fit.last_price(need, gpu, market.offers)
         every = replace(need, spot=True, community=True, reserved=True, serverless=True, acquire="rent")
-        for of, wider in (("", every), ("elsewhere ", replace(every, region="", providers=()))):
-            let = [o for o in market.usable(wider) if o.per_hour and gpu in o.gpu_ids]
-            kinds = sorted({o.kind for o in let})
-            if kinds and not price and need.acquire != "own":
-                fewer = " of fewer" * (max(o.count for o in let) < number)
-                price = f"; {of}{listed(kinds)} rent{fewer} is"
+        let = [o for o in market.usable(every) if o.per_hour and gpu in o.gpu_ids and need.acquire != "own"]
+        if kinds := sorted({o.kind for o in let}):
+            fewer = f" of {max(o.count for o in let):g} at most" * (max(o.count for o in let) < number)
+            price = f"; there is {listed(kinds)} rent{fewer}"
         why += price
-        (speed,) = market.facts_of(need, {gpu: (number,)})
-        if (done := speed.throughput) and not (need.title and need.passes == 1):
-            rate = phrases.rate_of(done.value, market.item)
-            weights = f" with weights in {speed.question.precision}" * bool(need.task)
-            why += f"; {number if number > 1 else 'one'} of it would do {rate}{weights}"
     elif "$" not in why and gpu not in need.have:
-        sold = [o for o in market.usable(need) if gpu in o.gpu_ids and (o.per_hour or o.count == 1)]
-
-        def place(offer: Offer) -> tuple[object, ...]:
-            """A purchase first, a fresh price, of the number asked for; of old prices the newest."""
-            old = not prices.is_fresh(offer, market.facts.today)
-            age = -prices.day(offer.seen_on).toordinal() if old else 0
-            return offer.per_hour, old, offer.count != number, age, offer.per_gpu
-
-        for offer in sorted(sold, key=place)[:1]:
-            kind = f"/h, {offer.provider}, {offer.kind}" if offer.per_hour else f", {fit.SOLD[offer.kind]}"
-            many = "one" if offer.count == 1 else f"{offer.count:g}"
-            why += f" ({many} at {usd(offer.amount)}{kind}, {offer.seen_on[:7]})"
-    old = verdicts.lacks(gpu).replace(phrases.short_name(gpu), "it")
-    return f"{why}{'; ' * bool(old)}{old}"
+        why += fit.last_price(need, gpu, market.offers)
+    return why
 
 
 def _beside(market: _Market, need: Need) -> str:
@@ -815,7 +790,8 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     sized = sized or verdicts.NOT_ENOUGH in need.notes
     said = speeds.memory_needed(need) if sized else ""
     recipes = ""
-    if need.asks == "able" and need.task not in ("", "infer") and (named := _one_set(need)):
+    mine = (need.have[0], need.have.count(need.have[0])) if need.have else None
+    if need.asks == "able" and need.task not in ("", "infer") and (named := mine or _one_set(need)):
         recipes = f"{speeds.recipes(need, *named)}."
     if need.asks == "too much":
         free = replace(need, sets=(), only=(), gpus=(1, max(need.gpus)))

@@ -181,6 +181,7 @@ class Option:
     way: Way
     provider: str
     instance: str = ""
+    offered_as: str = ""  # What a rent is called where that leaves the variant open: it counts as the slowest
     region: str = ""
     price_usd: Interval | None  # Of all GPUs: an hour of rent, or the purchase of the cards; None: not known
     seen_on: str  # ISO date on which the price was seen; empty where that is not known

@@ -256,7 +256,7 @@ PCIE_LANE: Mapping[int, float] = MappingProxyType(
 )
 # Of PCIe's bandwidth that a ring reaches with and without peer-to-peer (physical priors, not fitted).
 PCIE_SHARE, STAGED_SHARE = 0.5, 0.25
-UNMEASURED = "no measured GPU shares its architecture"
+UNMEASURED = "not predicted: the predictor was fitted to no GPU of its kind"
 # Forms that no slot takes: they sit on the board of a server.
 MODULES = ("sxm", "oam")
 

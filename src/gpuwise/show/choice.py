@@ -15,7 +15,7 @@ from gpuwise.facts import catalog
 from gpuwise.facts.prices import STALE_DAYS, day
 from gpuwise.judge.choose import phrases
 from gpuwise.judge.choose.answer import LITTLE, cooled, question, taken_as_asked
-from gpuwise.judge.choose.candidates import FEW, host_of, names_of
+from gpuwise.judge.choose.candidates import few_of, host_of
 from gpuwise.judge.choose.need import USUAL_NOTE
 from gpuwise.judge.choose.phrases import obtained
 from gpuwise.judge.choose.speeds import BY, no_units
@@ -41,9 +41,9 @@ _MOST_WORDS = 50
 _MOST_LINES = 23
 # A rejection's code as people say it.
 _KINDS = {
-    "budget": "over budget", "unproven": "little but a data sheet known, or dropped by CUDA 13",
-    "latency": "too slow for each token", "deadline": "too late", "power": "too many watts",
-    "quiet": "too loud", "fp64": "slow in FP64",
+    "budget": "over budget", "latency": "too slow for each token", "deadline": "too late",
+    "power": "too many watts", "quiet": "too loud", "fp64": "slow in FP64",
+    "memory": "not the memory asked for",
 }  # fmt: skip
 # More points hide each other.
 _DRAWN = 40
@@ -63,8 +63,7 @@ def table(
     options = found.options if why or every else one_of_each(found)
     # Of each provider, number and GPU that was named the best row, whatever its rank; and what is there.
     named = [*firsts((o.provider, o) for o in options).values()] if len(need.providers) > 1 else []
-    names = {*(names_of(need) if len(names_of(need)) <= FEW else ()), *need.named}
-    asked = [option for option in options if option.way == "have" or option.gpu_id in names]
+    asked = [option for option in options if option.way == "have" or option.gpu_id in few_of(need)]
     best = firsts(((o.gpu_id, o.count, o.way == "have"), o) for o in asked)
     named = [*dict.fromkeys((*named, *best.values()))]
     rest = len(options) if top is None else max(0, top - len(named))
@@ -259,7 +258,8 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
     may_not = f"less than {percent(LITTLE, 0)} of the memory stays free, so the work may not fit"
     marked = {"without fans, for a server's airflow or a fan put on it": no_fans, may_not: tight}
     lines += [f"{what}: {', '.join(dict.fromkeys(gpus))}" for what, gpus in marked.items() if gpus]
-    if len(shown) > 1 and any(option.way == "unpriced" for option in shown):
+    no_price = [option.way == "unpriced" for option in shown]
+    if len({*no_price}) > 1 and no_price == sorted(no_price):
         lines.append("what has no fresh price stands behind, at the last one that was seen")
     kept = ((o.gpu_id, Precision(o.precision or found.need.precision)) for o in shown)
     alike = grouped((form, gpu) for gpu, form in kept if no_units(gpu, form))
@@ -269,7 +269,8 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
     lines += [f"{', '.join(dict.fromkeys(gpus))}: {why}" for why, gpus in by.items()]
     lines += _left_out(found)
     lines += [f"Not known: {'; '.join(found.unknown)}"] * bool(found.unknown)
-    old = [*filter(None, map(lacks, dict.fromkeys(option.gpu_id for option in shown)))]
+    refused = (*few_of(found.need), *found.need.have) if found.refused else ()
+    old = [*filter(None, map(lacks, dict.fromkeys((*(option.gpu_id for option in shown), *refused))))]
     lines += [f"Old generation: {'; '.join(old)}"] * bool(old)
     stated = found.need.acquire != "rent" and found.need.assumptions != Assumptions()
     if any(o.outlay_usd for o in shown) or why or stated:
@@ -291,8 +292,8 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
 def _left_out(found: Recommendation) -> Iterator[str]:
     """What was named and refused, each with why; and of how many others for which reasons."""
     yield from (f"Refused: {each}" for each in found.refused)
-    named = " ".join(found.refused)
-    left = {gpu: why for gpu, why in found.rejected.items() if why.detail not in named}
+    named = {gpu for each in found.refused for gpu in re.findall(r"[\w.-]+", each)}
+    left = {gpu: why for gpu, why in found.rejected.items() if gpu not in named}
     if not left:
         return
     # Two GPUs have the same reason where only their names in it differ.

@@ -16,18 +16,26 @@ from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from datetime import date
+from math import inf
 from typing import Any
 from unittest.mock import patch
+
+import msgspec
 
 from gpuwise.cli import print as printer
 from gpuwise.cli.main import run
 from gpuwise.facts import catalog, prices
 from gpuwise.jobs import choosing
+from gpuwise.judge.choose import candidates
+from gpuwise.judge.choose import need as needs
+from gpuwise.judge.choose.rules import USUAL
 from gpuwise.model.gpu import RENTS
+from gpuwise.model.judgement import Need
 from gpuwise.model.units import brief, usd
 
 DAY = date(2026, 11, 23)  # Of the shipped prices
 MOST_LINES = 30
+LARGE = USUAL.hyperscalers  # Providers who name each machine
 # Words of a GPU -> the ids of which one must have a place or a reason.
 CARDS = {
     "RTX 3090": "rtx-3090", "RTX 4090": "rtx-4090", "RTX 5090": "rtx-5090", "RTX 3060 12GB": "rtx-3060-12gb",
@@ -70,6 +78,7 @@ class Asked:
     gpus: tuple[str, ...] = ()  # Each a pattern of ids
     others: tuple[str, ...] = ()  # Providers and formats, as the answer may write them
     currency: str = "USD"
+    mine: str = ""  # The pattern of what is there
 
 
 def questions(number: int, seed: int) -> Iterator[Asked]:
@@ -82,7 +91,7 @@ def of_limits(number: int, seed: int) -> Iterator[Asked]:
     """Questions with limits of a machine, a rent or a work of which little is known."""
     draw = random.Random(seed)
     for _ in range(number):
-        yield draw.choice((_in_a_machine, _just_bought, _hired, _as_instances, _stood_in))(draw)
+        yield draw.choice(OF_LIMITS)(draw)
 
 
 def _currency(money: str) -> str:
@@ -170,6 +179,43 @@ def _stood_in(draw: random.Random) -> Asked:
     return Asked((f"{first} or {second} for {work}?",), (CARDS[first], CARDS[second]))
 
 
+def _within_limits(draw: random.Random) -> Asked:
+    """Several limits of one purchase or rent, as options."""
+    served = draw.random() < 0.5
+    words = [draw.choice(MODELS if served else (*NETWORKS, "whisper", "sdxl", "flux"))]
+    own = draw.random() < 0.5
+    words.append("--own" if own else "--rent")
+    limits: dict[str, tuple[str, ...]] = {
+        "gpus": ("1..2", "4"), "hours-per-week": ("6", "80"), "newer-than": ("60d", "200d"),
+        "memory": ("24GB..",), "users": ("1", "12"),
+    }  # fmt: skip
+    limits |= (
+        {"power": ("200W", "600W"), "slots": ("2", "4"), "outlet": ("1500W",), "budget": ("$900", "$4000"),
+         "host": ("0", "$1200"), "condition": ("used", "new"), "electricity": ("$0.35",)}
+        if own
+        else {"region": ("eu", "us", "germany"), "provider": ("runpod", "gcp", "aws,lambda"),
+              "spot": ("ok",), "budget": ("$2/h", "$500/month"), "community": ("ok",)}
+    )  # fmt: skip
+    for name in draw.sample(sorted(limits), draw.choice((1, 2, 3))):
+        words += [f"--{name}", draw.choice(limits[name])]
+    return Asked(tuple(words))
+
+
+def _there(draw: random.Random) -> Asked:
+    """What is there, as people say it."""
+    mine, other = draw.sample(sorted(set(CARDS) - {"Mac Studio M3 Ultra", "Ryzen AI Max 395"}), 2)
+    of = ("I've got a {}", "running a {} right now", "there is a server with a {} in our lab", "using a {}",
+          "one gaming PC with a {}", "{} owner here", "we bought a workstation with a {} last year",
+          "my rig has a {}", "currently on a {}")  # fmt: skip
+    said = draw.choice(of).format(mine)
+    ask = draw.choice(
+        ("can it do {}?", "is it enough for {}?", f"is a {other} worth it for {{}}?", f"{other} for {{}}?")
+    )
+    asked = f"{said}, {ask.format(draw.choice(WORKS))}"
+    gpus = (CARDS[mine], *((CARDS[other],) if other in ask else ()))
+    return Asked((asked,), gpus, mine=CARDS[mine])
+
+
 def _by_options(draw: random.Random) -> Asked:
     gpus, money = draw.sample(IDS, draw.choice((1, 2, 3))), draw.choice(("$2000", "€1500", "900 GBP"))
     served = draw.random() < 0.6
@@ -189,6 +235,9 @@ def _by_options(draw: random.Random) -> Asked:
     )
     words += draw.choice(([], ["--have", "rtx-3090:2"], ["--electricity", "$0.4"]))
     return Asked(tuple(words), tuple(gpus), currency=_currency(money) if budget else "USD")
+
+
+OF_LIMITS = (_in_a_machine, _just_bought, _hired, _as_instances, _stood_in, _within_limits, _there)
 
 
 def _is(gpu: str, pattern: str) -> bool:
@@ -227,6 +276,7 @@ def faults(asked: Asked, code: int, text: str, talk: str, found: dict[str, Any] 
     yield from _intervals(found)
     yield from _sums(found, text)
     yield from _limits(found, text)
+    yield from _laws(asked, found, text)
     # What was taken, or would change the answer, is no answer about it.
     told = "\n".join(line for line in lines if not line.startswith(("Taken", "Would change it", "Old gen")))
     for gpu in asked.gpus:
@@ -289,6 +339,84 @@ def _intervals(found: dict[str, Any]) -> Iterator[str]:
             low, high = value["value"] / value["low"], value["high"] / value["value"]
             if low < 0.999 * speed["high"] / speed["value"] or high < 0.999 * speed["value"] / speed["low"]:
                 yield f"{field} of {option['gpu_id']} is better known than its speed"
+
+
+# Words of a question -> a limit as the answer names it.
+_SAID = {
+    "budget": r"at most|pays for", "power": r"W for GPUs", "slots": r"\d slots?", "outlet": "from the wall",
+    "region": "rented in", "provider": "of ", "hours-per-week": "h of use a week", "memory": "GB or more",
+    "newer-than": "prices of the last", "electricity": "a kWh", "condition": "(?:new|used) prices",
+}  # fmt: skip
+_HOME = re.compile(r"\bhome\b|\bW\b|\d ?W\b|\bpsu\b|host")
+
+
+def _laws(asked: Asked, found: dict[str, Any], text: str) -> Iterator[str]:
+    """One law for each kind of contradiction within an answer, and with what is known."""
+    need, options, words = found["need"], found["options"], " ".join(asked.arguments)
+    taken = next((line for line in text.split("\n  ") if line.strip().startswith("Taken: ")), "")
+    first = options[0]
+    for name, said in _SAID.items():
+        if f"--{name}" in asked.arguments and not re.search(f"{said}|Not taken into account", text):
+            yield f"a limit that is not named: {name}"
+    refused = [gpu for each in found["refused"] for gpu in re.findall(r"^[^:]*(?=: )", each)[0].split(", ")]
+    for gpu, times in Counter(refused).items():
+        if times > 1:
+            yield f"refused {times} times: {gpu}"
+    if asked.mine and not any(_is(gpu, asked.mine) for gpu in need.get("have", ())):
+        yield f"what is there is not read as such: {asked.mine}"
+    if (need.get("have") or need.get("supply_w")) and len(options[0]["gpu_id"]) and first["host_usd"] > 0:
+        there = {catalog.get(gpu).text("form") for gpu in need.get("have", ())}
+        if first["count"] <= 2 and not there & {"laptop", "soc"} and not need.get("upgrade"):
+            yield "a host to buy beside a machine that is there"
+    stands_in = need.get("title") and not need.get("least_gb") and not need.get("task")
+    if stands_in and (memory := re.search(r"[^.;]*(?:does not fit|\d GiB)[^.;]*", text)):
+        yield f"the memory of a stand-in: {memory[0][:90]}"
+    of = re.search(r"with weights in (\w+)", text)
+    if of and "weights in" in taken and not any(said in taken for said in (of[1], "llama.cpp")):
+        yield f"weights in {of[1]} against what was taken"
+    if "168 h of use" in taken and "168" not in words and "24/7" not in words:
+        yield "hours of use that nobody stated"
+    if "at home" in taken and not _HOME.search(words):
+        yield "a home that nobody stated"
+    if (first["way"] == "unpriced") != ("costs today" in text):
+        yield "what is not known of the price of the first"
+    if (
+        re.search(r"(?<!\w)(?:Keep|Yes)\b", text)
+        and refused
+        and first["way"] == "have"
+        and any(_is(gpu, first["gpu_id"]) for gpu in refused if gpu.count(" ") == 0)
+    ):
+        yield "kept and refused"
+    if re.search(r"\bor more than \d+ W\b| and \d+ other reasons", text):
+        yield "a reason that may be another"
+    yield from _offers(found)
+
+
+def _offers(found: dict[str, Any]) -> Iterator[str]:
+    """No price is said to be known only where nobody asks one, and none is of a part of a machine."""
+    kept = needs.settled(msgspec.convert(found["need"], Need))
+    offers = [o for o in prices.shipped() if o.seen_on]
+    singles = prices.of_machines(offers, LARGE)
+    allowed = candidates.usable(kept, prices.believable(offers, DAY), DAY)
+    youngest = kept.assumptions.max_age_days or inf
+    sold = {
+        (gpu, count) for o in allowed for count, _ in candidates.machines(kept, o) for gpu in o.gpu_ids[:1]
+        if len(o.gpu_ids) == 1 and o in singles and (prices.age_days(o, DAY) or 0) <= youngest
+    }  # fmt: skip
+    numbers = dict(kept.sets)
+    for each in found["rejected"]:
+        why, gpu = each["reason"], each["gpu_id"]
+        if no := re.match(r"no price (?:to \w+ )*(?:of (\d+) together )?seen", why):
+            least = int(no[1] or kept.gpus[0])
+            if catalog.get(gpu).text("form") not in needs.COMPUTERS and any(
+                g == gpu and least <= n <= max(least, numbers.get(gpu, kept.gpus[1])) for g, n in sold
+            ):
+                yield f"no price is said to be known of {gpu}: {why}"
+    for option in found["options"]:
+        same = [o for o in offers if o.per_hour and o.provider == option["provider"] and o.count == 1
+                and option["gpu_id"] in o.gpu_ids and o.kind == option["way"]]  # fmt: skip
+        if option["way"] in RENTS and option["count"] == 1 and same and not {*same} & {*singles}:
+            yield f"one of a machine that holds more: {option['gpu_id']} at {option['provider']}"
 
 
 def _differ(one: float, other: float) -> bool:

@@ -104,8 +104,8 @@ def test_of_rent_over_the_budget_other_kinds_are_remedies(need, speed, offer) ->
         made(asked, speeds, offers)
     error = loosened(refused.value, asked, lambda other: made(other, speeds, priced_for(other, offers)))
     assert {(way.limit, way.value, way.gpus) for each in error.data["ways"] for way in each} == {
-        ("budget", "$0.30/h", "1 x rtx-3090 from cloud at $0.30/h of 2026-11"),
-        ("spot", "ok", "1 x l40s from cloud at $0.10/h of 2026-11"),
+        ("budget", "$0.30/h", "one RTX 3090, cloud, on-demand at $0.30/h of 2026-11"),
+        ("spot", "ok", "one L40S, cloud, spot at $0.10/h of 2026-11"),
     }  # fmt: skip
 
 
@@ -129,15 +129,17 @@ def test_of_old_prices_the_lowest_is_the_cheapest(need, speed, offer) -> None:
     assert (found.options[0].gpu_id, found.options[0].last_usd) == ("rtx-3090", 400)
 
 
-def test_more_reasons_than_a_few_are_counted() -> None:
+def test_of_more_reasons_than_a_few_the_last_are_short() -> None:
     named = tuple("abcdefgh")
     some = {gpu: f"reason {gpu}" for gpu in named[:SAID]}
     assert why_not(named, some) == [f"{gpu}: reason {gpu}" for gpu in named[:SAID]]
     more = why_not(named, some | {"e": "reason e"})
     assert more[:SAID] == why_not(named, some)
-    assert more[SAID:] == ["and 1 other reasons"]
+    assert more[SAID:] == ["e: reason e"]
+    many = why_not(named, {gpu: f"reason {gpu}; more of it" for gpu in named})
+    assert many[SAID:] == ["e: reason e; f: reason f; g: reason g; h: reason h"]
     assert why_not(named, dict.fromkeys(named[:SAID], "x")) == ["a, b, c, d: x"]
-    assert why_not(named, dict.fromkeys(named[: SAID + 1], "x")) == ["a, b, c, d ...: x"]
+    assert why_not(named, dict.fromkeys(named[: SAID + 1], "x")) == ["a, b, c, d, e: x"]
 
 
 def test_an_old_price_ranks_by_its_upper_end(need, speed, offer) -> None:
@@ -181,11 +183,11 @@ def test_a_tie_is_said_once(need, speed, offer) -> None:
 
 def test_the_purchase_price_that_would_change_the_answer_does(need, speed, offer) -> None:
     speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 120.0)]
-    offers = [offer("rtx-3090", 800, "used"), offer("rtx-4090", 3000, "new")]
+    offers = [offer("rtx-3090", 800, "used"), offer("rtx-4090", 1100, "new")]
     text = next(t for t in made(need(), speeds, offers).changes if "becomes first at" in t)
     wanted = float(text.split("$")[1].split()[0].replace(",", ""))
-    for price, first in ((wanted - 2, "rtx-4090"), (wanted + 2, "rtx-3090")):
-        again = [offers[0], offer("rtx-4090", price, "new")]
+    for price, first in ((wanted - 2, "rtx-3090"), (wanted + 2, "rtx-4090")):
+        again = [offer("rtx-3090", price, "used"), offers[1]]
         assert made(need(), speeds, again).options[0].gpu_id == first
 
 

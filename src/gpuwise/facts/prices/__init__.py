@@ -335,6 +335,24 @@ def believable(offers: Sequence[Offer], today: date) -> list[Offer]:
     ]
 
 
+def of_machines(offers: Sequence[Offer], large: Collection[str]) -> list[Offer]:
+    """Without rates of one GPU by lists that name no machine and no number, where the machines that the
+    provider names hold more, or where a `large` provider, who names his, has none with such a module."""
+    rents = [offer for offer in offers if offer.per_hour]
+    by_machine = {o.source.id for o in rents if o.instance or o.count != 1}
+    sizes = grouped(((o.provider.casefold(), gpu), o.count) for o in rents if o.instance for gpu in o.gpu_ids)
+
+    def stands(offer: Offer) -> bool:
+        if not offer.per_hour or offer.source.id in by_machine or offer.source.id == "own-prices":
+            return True
+        name = offer.provider.casefold()
+        named = [size for gpu in offer.gpu_ids for size in sizes.get((name, gpu), ())]
+        board = any(catalog.get(gpu).text("form") in ("sxm", "oam") for gpu in offer.gpu_ids)
+        return min(named) <= offer.count if named else not (board and name in large)
+
+    return [offer for offer in offers if stands(offer)]
+
+
 def select(
     offers: Sequence[Offer],
     *,

@@ -14,6 +14,7 @@ from gpuwise.judge.choose import fit, phrases
 from gpuwise.judge.choose.candidates import PAID, host_of
 from gpuwise.judge.choose.fit import link_of
 from gpuwise.judge.choose.need import (
+    ALL_HOURS,
     ANY_USED,
     COMPUTERS,
     HOURS_PER_YEAR,
@@ -30,7 +31,6 @@ from gpuwise.judge.choose.speeds import (
     BY,
     FIRST_TOKEN,
     IDLE,
-    OLDEST,
     RECOMPUTES,
     memory_needed,
 )
@@ -39,7 +39,6 @@ from gpuwise.model.judgement import Assumptions, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import Interval, Record
 from gpuwise.model.units import brief, percent, seconds, significant, usd
-from gpuwise.predictor.card import MODULES
 from gpuwise.workloads import registry
 
 # Share of memory below which what stays free is worth a word.
@@ -61,7 +60,9 @@ def limits(need: Need) -> Iterator[str]:
         yield f"at most {usd(need.budget_usd)}{per}{other}{of_use * need.budget_per_month}"
     if need.least_gb and need.title:
         yield memory_needed(need).rstrip(".")
-    elif need.memory_gb is not None and not (need.sets and need.asks == "able"):
+    least = need.least_gb * bool(need.title)
+    able = need.sets and need.asks == "able"
+    if need.memory_gb is not None and not (able or 0 < need.memory_gb[0] <= least):
         low, high = need.memory_gb
         range_of = f"{low:g} GB" + (" or more" if high is None else f" to {high:g} GB" * (high > low))
         yield range_of if low else f"at most {high:g} GB of memory"
@@ -83,10 +84,11 @@ def limits(need: Need) -> Iterator[str]:
         (need.region if need.acquire != "own" else "", "rented in {}, where a source states it"),
         (need.region if owns else "", "prices to buy are of the US, not of {}"),
         (", ".join(need.providers), "of {}"), (", ".join(need.avoid), "not of {}"),
-        (owns and need.quiet and fit.QUIET, "{}"), (need.at_home, "at home"),
+        (owns and need.quiet and fit.QUIET, "{}"),
+        (need.at_home, "in a machine that is there" if a.host_usd == 0 else "at home"),
         (need.egress_gb, f"{{:,.0f}} GB sent out{often(need) or ' in all'}"),
         (owns and kwh != usual.electricity_usd_per_kwh and kwh, "${:.3g} a kWh"),
-        (week != usual.hours_per_week and week, HOURS_STATED),
+        (week != usual.hours_per_week and ALL_HOURS not in need.notes and week, HOURS_STATED),
         (owns and a.years != usual.years and a.owned_for, "{}"),
         (a.max_age_days != usual.max_age_days and a.max_age_days, "prices of the last {:g} days"),
     ):  # fmt: skip
@@ -128,8 +130,7 @@ def refusal(need: Need, error: GpuwiseError, item: str) -> str:
     with suppress(GpuwiseError):  # Where no part of it contradicts another one
         need = settled(need)
     taken = taken_as_asked(need, item, question(need))
-    named = priced.names_of(need) if len(priced.names_of(need)) <= priced.FEW else ()
-    unsaid = [each for each in named if each not in str(error)]
+    unsaid = [each for each in priced.few_of(need) if each not in str(error)]
     asked = f"Asked about: {', '.join(unsaid)}" if unsaid else ""
     parts = (str(error), *need.corrected, asked, taken, unread)
     return ". ".join(part.rstrip(".") for part in parts if part)
@@ -241,6 +242,8 @@ def _rent(found: Recommendation, price: Interval) -> str:
     hourly = f"{usd(price.value)}/h ({phrases.converted(need, price.value, '{}/h, ')}{dated(first)}{kind})"
     hourly += f", {usd(first.per_hour_usd or 0.0)}/h for all {need.users}" * (need.users > 1)
     where = f" ({first.region})" * (first.region.casefold() not in ("", "global"))
+    if first.offered_as:
+        where += f", who calls it {first.offered_as} and states no variant,"
     return f"Rent {machine_of(first)}{each}{first.provider and f' from {first.provider}{where}'} at {hourly}"
 
 
@@ -280,6 +283,11 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     if need.deadline_s and first.time_s:
         late = first.time_s.high / need.assumptions.utilisation > need.deadline_s
         most = f"; at the low end of its speed in {seconds(first.time_s.high)}, too late" * late
+        for o in found.options[1:] if not late else ():  # What costs less is not first for a reason
+            slow = o.time_s.high / need.assumptions.utilisation if o.time_s else 0.0
+            if slow > need.deadline_s and (phrases.dearer(need, o, first) or 1.0) < 1.0:
+                most = f"; {phrases.machine_of(o)} costs less, but may take {seconds(slow)}"
+                break
         said.append(f"done in {seconds(first.time_s.value)} of the {seconds(need.deadline_s)} allowed{most}")
     apart = any(phrases.COUNTED in advised for advised in found.advice)
     if need.mode == "train" and first.count > 1 and not apart:
@@ -315,14 +323,12 @@ def setup(need: Need, bought: Option) -> str:
     # What a card draws idle no source states.
     all_week = a.hours_per_week == phrases.ALL_WEEK
     idle = " (idle is not counted)" if need.period_s else ", at all hours (idle would be less)" * all_week
-    old = float(spec.text("compute_capability") or OLDEST) < OLDEST
     parts = [
         f"{phrases.sum_of(need, bought.outlay_usd)} in all, "
         + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
         f"{bought.power_w:g} W{each}{fed}" if bought.power_w else "",
         f"{slots * bought.count:g} slot{'s' * (slots * bought.count != 1)}" if slots else "",
         cooled(spec, served=bought.host_usd > 0 and "server" in host),
-        "no CUDA after 12" if old else "",
         f"{usd(energy)} of electricity a month ({usd(12 * energy)} a year) while it works{idle}, with "
         f"{host_w:g} W of the host and cooling x{a.cooling:g}" if bought.power_w else "",
         f"worth {left} after {a.owned_for}",
@@ -354,7 +360,8 @@ def runner_up(found: Recommendation) -> str:
     cost, of = phrases.dearer(found.need, other, first), phrases.cost_of(found.need)
     if found.need.goal == "price" and bool(first.outlay_usd) == bool(other.outlay_usd):
         cost, of = phrases.times(other.price_usd, first.price_usd), "price"
-    said = [f"{phrases.as_times(cost)} the {of}"] if cost is not None else []
+    many = "more than 100" if (cost or 0.0) > 100 else significant(cost or 0.0)
+    said = [f"{many} times the {of}"] if cost is not None else []
     said += ["a tie within the uncertainty"] if cost and 1 / priced.EQUAL < cost < priced.EQUAL else []
     said.append(f"{significant(other.throughput.value / first.throughput.value)} times as fast")
     said += [f"{significant(other.speedup)} times what you have"] if other.speedup else []
@@ -385,8 +392,6 @@ def why(
     if found.outlay_usd:
         yield setup(need, found)
     yield from (issue.detail for issue in speed.issues if issue == RECOMPUTES)
-    if found.outlay_usd and spec.text("form") in MODULES:
-        yield "a module for the board of a server, not a card for a slot"
     # The file of a measurement, the title of a publication.
     where = speed.notes[0] if speed.notes else ""
     if speed.source is not None:

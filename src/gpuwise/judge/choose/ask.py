@@ -88,12 +88,13 @@ class _Reader(Worked):
 
     def asked(self) -> Asked:
         """Reads it all, the most particular rules first, and takes what nothing reads as a limit for one."""
+        while other := self.take(P.other_hardware, again=False):
+            self.correct(f"Of {other[0].strip()} nothing is known here, so it has no place.")
         while later := self.blank(P.unreleased):
             self.notes.append(f"{later[0].strip()}: not known here")
             self.correct("What GPUs will come, how fast they are and what any will cost then, is not known.")
         self._read_peak()
         self._read_sum()
-        self._read_unknown_things()
         self._read_first()
         self._read_cards()
         if self.have and self.blank(P.no_money):
@@ -150,14 +151,6 @@ class _Reader(Worked):
         start, end = found.start("old"), self.plain[found.end(more) :].removeprefix(" on top")
         plain = f"{self.plain[:start]}{found['between']} budget of ${usd:.0f} {end}"
         self.plain = self._left = " ".join(plain.split())
-
-    def _read_unknown_things(self) -> None:
-        """Large numbers of what no rule knows, each read by a model, are numbers of records."""
-        found = None if amounts.quantities(self.plain) else self.said(P.unknown_things)
-        if found and found[2].split()[-1] in self.unread() and self.said(P.each_read):
-            self.notes.append(f"{found[0]} are taken as records")
-            start, end = found.span(2)
-            self.plain = self._left = f"{self.plain[:start]}records{self.plain[end:]}"
 
     def _read_first(self) -> None:
         """What holds words that mean something else elsewhere: hours of GPUs, and what a GPU may have."""
@@ -530,6 +523,8 @@ class _Reader(Worked):
         fields, take = self.fields, self.take
         self.thrifty = bool(take(P.cheaply))
         if fields.get("either"):
+            if self.have and self.said(RULES["asks"]["able"]):
+                fields["asks"] = "able"  # Of what is there, before what else could
             for asked in RULES["asks"].values():
                 take(asked)  # "Is it worth buying, or is renting enough": the verdict says it
             return
@@ -627,8 +622,7 @@ class _Reader(Worked):
                 fed = max(float(USUAL.slot_w), fed_w(supply))
                 value = left_w(supply)
                 fields.setdefault("supply_w", supply)
-                if search(P.machine_mine, before) or self.said(P.free_slots):
-                    self.assumed.setdefault("host_usd", 0.0)
+                self.assumed.setdefault("host_usd", 0.0)  # The machine that it feeds is there
                 more = f"; cards of up to {value:g} W count as limited to that"
                 peaks = "of cards with their short peaks"
                 self.notes.append(f"a supply of {supply:g} W feeds {fed:.0f} W {peaks}{more}")
@@ -872,7 +866,8 @@ class _Reader(Worked):
                 fields["concurrent"] = self._at_once(fields.pop("users"))
             computers = [catalog.get(gpu).text("form") in needs.COMPUTERS for gpu in self.named_gpus]
             one = any(computers) or fields.get("asks") in ("able", "memory", "speed")
-            if not (self.rents or "users" in fields) and (one or self.said(P.how_fast)):
+            one |= bool(self.said(P.how_fast) or self.said(RULES["asks"]["able"]))
+            if not (self.rents or "users" in fields) and one and fields.get("asks") != "at once":
                 fields.setdefault("concurrent", 1)  # Of one reader, unless more are named
             once = "budget_usd" in fields and not fields.keys() & {"budget_per_hour", "budget_per_month"}
             most = "budget_usd" in fields and self.said(RULES["asks"]["largest"])

@@ -93,9 +93,8 @@ class Cards(Words):
             if said and (count > USUAL.most_gpus or fullmatch(r"\D*0+\D*", said[0])):
                 raise InputError(f"{said[0].strip()} GPUs", hint=f"1 to {USUAL.most_gpus:,} of them")
             one = len(named.gpu_ids) == 1
-            if not one:
-                self.families[catalog.resolve(text.removesuffix("s")).spec.id] = named.gpu_ids
             usual = named.gpu_ids[0] if one else catalog.resolve(text.removesuffix("s")).spec.id
+            self.families |= {} if one else {usual: named.gpu_ids}
             if search(r"\b(?:my|our|these|those|the) $", before):  # "4x A100 40GB ... our A100"
                 usual = next((gpu for gpu, *_ in self.places if gpu in named.gpu_ids), usual)
             if search(rf"(?:{P.used}) (?:\S+ )?$", before) and catalog.get(usual).text("form") in MODULES:
@@ -110,13 +109,14 @@ class Cards(Words):
             # "It gives me a T4, V100 or A100": one of them, which is a choice
             joins = [self.plain[a.end : b.start].strip() for a, b in pairwise(mentions[at:])]
             either = fullmatch(r",? ?or(?: an?)?|/", next((join for join in joins if join != ","), ""))
-            if owner and (either or (owner[2] and self.said(P.replaceable)) or hires):
+            sold = owner and search(rf"\bfrom (?:{sellers()}|{P.common})\b", owner[0])  # "1.99 from runpod"
+            if owner and (either or (owner[2] and self.said(P.replaceable)) or hires or sold):
                 owner = None  # Whether one is as good as the other, and what is hired
-            if owner and (
-                at_seller := match(rf"{P.hired_behind}| (?:at|from|on|with) (?:{sellers()})\b", after)
-            ):
+            at_seller = match(rf"{P.hired_behind}| (?:at|from|on|in|with) (?:{sellers()})\b", after)
+            is_slow = at_seller and match(P.is_too_little, after[at_seller.end() :])
+            if at_seller and (owner or is_slow):
                 owner, self.hired = None, True
-                if self.said(P.not_these):  # Nor is who rents it out a limit
+                if is_slow or self.said(P.not_these):  # Nor is who rents it out a limit
                     start, end = number.start() if number else named.start, named.end + at_seller.end()
                     self.notes.append(f"{self.plain[start:end].strip()}: rented now, so not compared")
                     self.mark(start, end)
@@ -127,7 +127,8 @@ class Cards(Words):
             kept = None if hires else match(P.kept_behind, behind_it)
             in_it = said or search(P.in_machine, before)
             kept = kept or (in_it and match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
-            kept_there = search(P.idle, before) or search(P.inside_mine, before)
+            begins = None if either else search(P.begins_with_mine, before)
+            kept_there = search(P.idle, before) or search(P.inside_mine, before) or begins
             # "Our T4 server (6x T4)", "replace the 3090", which is there, "keep our A100"
             again = bool((number and before[: number.start()].endswith("(")) or (owner and not said))
             again |= search(r"\b(?:the|both|these|those) $", before) is not None
@@ -306,7 +307,7 @@ class Cards(Words):
                 gpu_id=gpu, count=count, kind=kind, usd=usd, provider=needs.PROVIDERS.get(seller, seller),
                 paid=mine and hourly, whole=not hourly and bool(search(P.with_machine, text)),
             )  # fmt: skip
-            sure |= kind in ("used", "new") and len({gpu for gpu, *_ in self.places}) > 1
+            sure |= kind in ("used", "new")
             found.append((quote, start, end))
         # "A K80 for $60 or a 3060": what more cards stand behind is the price of the first.
         of_one = any(start > found[0][2] for *_, start, _ in self.places) if found else False

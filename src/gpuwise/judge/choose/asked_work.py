@@ -177,7 +177,7 @@ class Worked(Cards):
                 rest = self.plain[: part.start] + self.plain[part.stop :]
                 smaller = 0 < _largest_size(self.plain[part]) < _largest_size(rest)
                 now_and_then = smaller or search(P.aside, self.plain[part])
-                usual = _modes(rest) or ["infer"] * bool(search(P.mostly, rest))
+                usual = _modes(rest) or ["infer"] * bool(search(P.mostly, rest) or _largest_size(rest))
                 if now_and_then and "infer" not in _modes(self.plain[part]) and usual == ["infer"]:
                     return part, mode
         return None
@@ -386,7 +386,7 @@ class Worked(Cards):
             self.fields = {n: v for n, v in self.fields.items() if n not in ("users", "concurrent")}
             self.members = 1
         # Several GPUs share a language model that counts, so what it takes of one is not known here.
-        own = drawn or named in DIFFUSION
+        own = not is_model(named, None)
         each = _held(more, mode), _held(named, self.mode or "infer")
         at_once = self.take(P.at_one_time) if self.members < 2 and named != more else None
         needed, when = (sum(each), "the same") if at_once else (max(each[0], each[1] * own), "another")
@@ -517,7 +517,8 @@ class Worked(Cards):
             fields["sets"] = tuple((quote.gpu_id, quote.count) for quote in self.quotes)
             self.gpus = (min(quote.count for quote in self.quotes), max(quote.count for quote in self.quotes))
         fields["by_default"] = True
-        if self.mode in ("lora", "qlora", "finetune", "full"):
+        learns = self.mode in ("lora", "qlora", "finetune", "full")
+        if learns and not any(each.kind == "image" for each in self.found):
             self.notes.append("no model was named: taken as llama-3.1-8b")
             return "llama-3.1-8b"
         # Of other makers' cards no training was measured; what they read from memory says how they answer.
@@ -618,9 +619,13 @@ class Worked(Cards):
                 found.append(one[0])
             if not found:
                 continue
-            said, usual = ", ".join(found), row["usual"] if self.mode is None else "train"
+            usual = row["usual"] if self.mode is None else "train"
             self.mode = "infer" if "infer" in (usual, self.mode) else "train"
             named = row[self.mode]
+            if row["counted"] != "yes":  # Further words of the same work
+                alike = zip(rows, patterns, strict=True)
+                found += [w for other, of in alike if other[self.mode] == named for w in self.every(of)]
+            said = ", ".join(found)
             self.fields["title"] = f"{row['what']} (by {named})"
             self.fields |= {"least_gb": float(row[f"gb_{self.mode}"]), "passes": float(row["runs"])}
             # Whether its items are those of the work, or how many of them an hour of audio is.
@@ -652,9 +657,6 @@ class Worked(Cards):
                 self._rent_once()
             self.ignore(f"{self.pixels} pixels" if self.pixels else "")
             self.stands_in = True  # Nor are epochs of another network's data set
-            for other, further in zip(rows, patterns, strict=True):  # Further words of the same work
-                if other[self.mode] == named:
-                    self.every(further)
             return named
         for row in catalog.rows(DATA / "no_stand_ins.csv"):
             if one := self.take(row["words"]):
@@ -728,7 +730,7 @@ class Worked(Cards):
                 self.every(pattern)
                 self.open_model = is_model(name, None) and "small" not in found[0]
                 likes = "nothing here is just that, fft, cholesky and stencil stand in"
-                self.notes += [f"{found[0]}: {likes}"] * bool(fullmatch(P.programs, found[0]))
+                self.notes += [f"{found[0]}: {likes}"] * (name == FP64)
                 self.notes += [f"{found[0]} is taken as {name}"] if name not in presets() else []
                 return str(name)
         return None

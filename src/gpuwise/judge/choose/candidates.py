@@ -152,6 +152,11 @@ def names_of(need: Need) -> tuple[str, ...]:
     return need.named or need.only or tuple(dict.fromkeys(gpu for gpu, _ in need.sets))
 
 
+def few_of(need: Need) -> tuple[str, ...]:
+    """GPUs that were named for their own sake, each of which is answered for."""
+    return names if len(names := names_of(need)) <= FEW else ()
+
+
 def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...]:
     """The dated quotes that the need allows, by kind, provider and age, each provider's newest list."""
     wanted = {name.casefold() for name in need.providers}
@@ -580,12 +585,6 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     )  # fmt: skip
 
 
-def machines_of(them: Candidates) -> Array:
-    """Of how many machines, or cards, each candidate is."""
-    rented = (row.offer.count if row.offer and row.way in RENTS else row.count for row in them.rows)
-    return np.asarray(them.count / np.array([*rented], dtype=float))
-
-
 def egress_h(need: Need) -> float | None:
     """Hours in which the stated amount leaves a provider: of work, its period or all of it; of a service a
     month, unless its hours are stated; None where nothing says."""
@@ -608,16 +607,6 @@ def committed_h(offer: Offer) -> float:
 def lost_share(a: Assumptions) -> float:
     """Share of an outlay that is gone when the years are over."""
     return 1.0 - float((1.0 - a.depreciation) ** a.years)
-
-
-def hours_until_paid(a: Assumptions, outlay_usd: float, saved_usd: float) -> float:
-    """Hours of use after which what a GPU saves has paid for the value that it loses while it is kept."""
-    return outlay_usd * lost_share(a) / saved_usd
-
-
-def hours_a_week(a: Assumptions, hours: float) -> float:
-    """Hours of use in the years that a GPU is kept, by the week."""
-    return hours / WEEKS_PER_YEAR / a.years
 
 
 def is_once(need: Need) -> bool:

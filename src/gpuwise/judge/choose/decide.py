@@ -25,16 +25,17 @@ from gpuwise.errors import NoDataError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose import answer, fit, phrases
 from gpuwise.judge.choose import candidates as priced
-from gpuwise.judge.choose.candidates import EQUAL, FEW, Candidates, Mask, cards_paid, worth_per_hour
+from gpuwise.judge.choose.candidates import EQUAL, Candidates, Mask, cards_paid, worth_per_hour
 from gpuwise.judge.choose.fit import Limit
 from gpuwise.judge.choose.need import IN_PACE, USUAL_TPOT_S
 from gpuwise.judge.choose.phrases import WORTH_A_WORD, WORTH_SAYING, counted, dearer, offered_as
 from gpuwise.judge.choose.speeds import memory_of
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Chance, Need, Option, Recommendation
+from gpuwise.model.precision import Precision
 from gpuwise.model.result import Interval, Record
 from gpuwise.model.units import significant, usd
-from gpuwise.predictor.rates import LEVEL
+from gpuwise.predictor.rates import around
 
 # Options that are kept.
 MOST = 100
@@ -48,6 +49,8 @@ EXCLUDED = ("spot", "community", "reserved", "serverless")
 AS_FAST, A_LITTLE_MORE = 1.1, 1.25
 # Times the least cost that a deadline is worth which is kept at the low end of a speed, too.
 SURE = 1.5
+# Share by which a price may have to change to be worth a word: none falls by more within a year.
+FAR_OFF = 0.5
 # A lead in speed that decides between rents of the same cost.
 MUCH_FASTER = 1.5
 
@@ -82,26 +85,30 @@ def recommend(
             raise fit.too_large(need, "; ".join(dict.fromkeys((largest, *each))))
         if late := [s for s in asked if s.first_token_s]:
             raise fit.too_late(late)
+        if names := priced.few_of(need):
+            largest = "; ".join(fit.why_not(names, {s.gpu_id: s.refusal for s in asked}))
+        if not fit.is_unknown(largest):
+            raise NoDataError(largest, hint="a newer GPU", code="too-old")
         raise NoDataError(f"no GPU has a speed: {largest}", hint="measure it", code="bench")
     found = fit.limits(need, them, speeds)
-    ok, apart = fit.kept(found, len(them)), priced.machines_of(them)
-    if (ok & (apart <= MANY)).any():  # Nobody looks after dozens of machines where fewer do
-        ok &= apart <= MANY
+    rented = [row.offer.count if row.offer and row.way in RENTS else row.count for row in them.rows]
+    ok, few = fit.kept(found, len(them)), them.count / np.array(rented, dtype=float) <= MANY
+    ok &= few | ~(ok & few).any()  # Nobody looks after dozens of machines where fewer do
     places = ordered(them, ok, every_provider=every_provider)
     left = fit.rejected(need, them, found, speeds, offers)
     if not places:
-        names = priced.names_of(need) if len(priced.names_of(need)) <= FEW else ()
-        there = (*dict.fromkeys((*names, *need.have)),)
+        there = (*dict.fromkeys((*priced.few_of(need), *need.have)),)
         named = fit.why_not(there, {g: why.detail for g, why in left.items()})
         raise fit.contradiction(them, found, named or fit.too_small(need, speeds))
     # What was named has a place: behind what is known better, behind text that comes as people read, and
     # behind what has memory to spare and runs at full power.
     rough, slow = not need.unproven, IN_PACE in need.notes and need.goal == "cost"
-    names = priced.names_of(need) if len(priced.names_of(need)) <= FEW else ()
+    names = priced.few_of(need)
     behind = {
         p: (rough and them.rows[p].speed.is_rough and them.rows[p].way != "have")
         or (slow and max(1, need.concurrent) / them.speed[p] > USUAL_TPOT_S)
         or _is_tight(need, them.rows[p].gpu)
+        or (need.precision == Precision.FP64 and not fit.made_for_fp64(them.rows[p].gpu))
         or (them.own[p] and them.rows[p].gpu not in (*names, *need.have) and _is_held(need, them.rows[p]))
         for p in places
     }
@@ -109,7 +116,8 @@ def recommend(
     ahead = tuple(p for p in places if behind[p] == behind[places[0]])
     places.sort(key=_least_money(need, them, ahead).__ne__)
     if them.rows[places[0]].way == "unpriced":
-        places = _by_last_price(need, them, places)
+        first = [p for p in places if behind[p] == behind[places[0]]]
+        places = [*_by_last_price(need, them, first), *(p for p in places if p not in first)]
     if need.deadline_s is not None:
         # A day is kept at the low end of a speed, too, where that costs little more.
         paid_s = them.time * np.exp(them.speed_half) / need.assumptions.utilisation
@@ -120,7 +128,9 @@ def recommend(
     buys = need.goal == "speed" and kept is not None and them.outlay[places[0]] > 0
     if kept is not None and buys and them.speed[places[0]] < AS_FAST * them.speed[kept]:
         places.sort(key=kept.__ne__)  # Nobody pays for what is no faster
-    if need.keep:  # It does the work wherever it can
+    once = need.items is not None and need.period_s is None
+    once &= not (need.sets or need.only or need.budget_usd or need.upgrade or need.asks)
+    if need.keep or (once and them.outlay[places[0]] > 0):  # It does the work wherever it can
         places.sort(key=lambda place: them.rows[place].way != "have")
     options = _options(need, them, places, speeds)
     made = Recommendation(
@@ -256,9 +266,10 @@ def _options(
             rank=rank, gpu_id=row.gpu, count=row.count, way=row.way,
             provider=row.offer.provider if row.offer else "",
             instance=row.offer.instance if row.offer else "", region=row.offer.region if row.offer else "",
+            offered_as=row.offer.gpu if row.offer and row.way in RENTS and row.offer.gpu_ids[1:] else "",
             price_usd=around(
                 float(them.price[place] * (cards_paid(need, row.gpu, row.count) if them.own[place] else 1)),
-                row.half,
+                row.half, method="log-normal",
             ) if known else None,
             seen_on=row.offer.seen_on if row.offer else "",
             price_source=row.offer.source.title if row.offer else "", stale=row.stale,
@@ -287,18 +298,11 @@ def _options(
     return tuple(found)
 
 
-def around(value: float, half: float) -> Interval:
-    """A log-normal interval at the level of all intervals here."""
-    return Interval(
-        value=value, low=value * exp(-half), high=value * exp(half), level=LEVEL, method="log-normal"
-    )
-
-
 def against(speed: Interval, value: float, half: float = 0.0) -> Interval:
     """What falls as a speed rises, such as the cost of work: known no better than that speed, and less well
     by the half width of what else it rests on."""
     slow, fast = (hypot(log(side), half) for side in (speed.value / speed.low, speed.high / speed.value))
-    return replace(around(value, 0.0), low=value * exp(-fast), high=value * exp(slow))
+    return replace(around(value, 0.0, method="log-normal"), low=value * exp(-fast), high=value * exp(slow))
 
 
 def with_excluded(
@@ -311,8 +315,9 @@ def with_excluded(
     for option in wide.options:
         if option.way in EXCLUDED and not getattr(need, option.way):
             best.setdefault(f"{option.way} rent", option)
-    if other is not None and other.options[0].key != found.options[0].key:
-        best["another region" if need.region else "another GPU"] = other.options[0]
+    instead = other.options[0] if other else first
+    if instead.key != first.key and (instead.way in RENTS or not need.region):
+        best["any region" if need.region else "another GPU"] = instead
     said = filter(None, (allowing(way, option, first, need) for way, option in best.items()))
     allowed = " or ".join(said)
     return replace(found, changes=(*([f"to allow {allowed}"] if allowed else []), *found.changes))
@@ -371,6 +376,8 @@ def _price_change(need: Need, them: Candidates, place: int, target: float) -> It
         host = float(them.host[place]) / priced.cards_paid(need, them.rows[place].gpu, them.rows[place].count)
         wanted, unit = (price + host) * share - host, " a card"
     change, offer = wanted / price - 1, them.rows[place].offer
+    if abs(change) > FAR_OFF:
+        return
     was = f"{usd(price)} of {offer.seen_on[:7]}" if offer and offer.seen_on else usd(price)
     if them.rows[place].stale and change > 0:
         most = f"{usd(wanted)}{unit} or less today ({was})"
@@ -401,6 +408,7 @@ def name_of(need: Need, them: Candidates, place: int) -> str:
     where["unpriced"] = "at its last price"
     kind = "" if row.way == "on-demand" else f" ({row.way})"
     offer = row.offer
-    how = where.get(row.way) or f"from {(offer.provider or offer.source.title) if offer else 'no one'}{kind}"
+    title = offer.source.title if offer else "from no one"
+    how = where.get(row.way) or (f"from {offer.provider}{kind}" if offer and offer.provider else title)
     bought = row.way not in RENTS and row.way != "have"
     return f"{phrases.bought(need, row.gpu, row.count) if bought else counted(row.gpu, row.count)} {how}"

@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import reduce
-from itertools import islice
 from math import ceil, floor, inf
 from typing import Any, Literal, NamedTuple
 
@@ -22,12 +21,12 @@ from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import speeds as known_speeds
 from gpuwise.judge.choose.candidates import (
-    FEW,
     Array,
     Candidates,
     Mask,
     Row,
     candidates,
+    few_of,
     hosts_of,
     hours_a_month,
     is_spread,
@@ -45,9 +44,9 @@ from gpuwise.judge.choose.need import (
     presets,
 )
 from gpuwise.judge.choose.rules import USUAL
-from gpuwise.judge.choose.speeds import OLDEST, Forecast
-from gpuwise.model.gpu import RENTS, GpuSpec, Offer
-from gpuwise.model.judgement import Need, Option, Recommendation
+from gpuwise.judge.choose.speeds import OLDEST, STAND_IN, Forecast
+from gpuwise.model.gpu import GpuSpec, Offer
+from gpuwise.model.judgement import Need, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import Basis, Interval, Issue, Record, Result, grouped
 from gpuwise.model.units import gibibytes, seconds, significant, usd
@@ -63,7 +62,7 @@ WORTH = 0.5
 BUSIEST = 0.8
 # CUDA 13.0 (release notes of 2025-08) has no compiler and libraries for Maxwell, Pascal and Volta.
 UNSUPPORTED = "CUDA 13 no longer supports its architecture: only frameworks built for CUDA 12 run on it"
-UNPROVEN = "cannot rank: little but its data sheet speaks for such work, so within an order of magnitude"
+UNPROVEN = "little but its data sheet speaks for such work: within an order of magnitude, which ranks nothing"
 # Least speed, in that of what is there, of a card that somebody would call an upgrade.
 UPGRADE = 1.3
 # What somebody who replaces a card gets at the least, where nothing within the limits is an upgrade.
@@ -114,7 +113,7 @@ SUPPLY_EFFICIENCY = 0.9
 # More heat than this takes fans that people hear across a desk.
 QUIET_W = 300.0
 QUIET = f"quiet: fans of its own and at most {QUIET_W:g} W of heat"
-LOUD = f"too loud beside a desk: made for a server's fans, or more than {QUIET_W:g} W of heat"
+LOUD = "too loud beside a desk"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +193,7 @@ class _Rows:
             self.specs[row.gpu].vendor for row in them.rows if row.speed.basis in ("measured", "published")
         }
         # What is there or was named is an option however little is known of how fast it is: that is said.
-        names = {*names_of(need)} if len(names_of(need)) <= FEW else set[str]()
-        asked = have | self.every(lambda row, spec: row.gpu in names)
+        asked = have | self.every(lambda row, spec: row.gpu in few_of(need))
         known = self.every(lambda row, spec: not row.speed.is_rough)
         if need.mode == "compute" and shown:
             known &= self.every(lambda row, spec: spec.vendor in shown)
@@ -289,12 +287,13 @@ class _Rows:
                 def more(value: float, field: str = field, unit: str = unit) -> Relaxed:
                     return f"{ceil(value)}{unit}", {field: float(ceil(value))}
 
-                form = _watts if code == "power" else say
-                yield _bound(code, owned, most, form, f"takes {{}}, {say(most)} are allowed", more)
+                yield _bound(code, owned, most, say, f"takes {{}}, {say(most)} are allowed", more)
         if need.quiet:
             fans = self.fans()
             ok, needed = ~them.own | (fans & (self.board_w <= QUIET_W)), np.where(fans, self.board_w, np.inf)
-            yield self.limit("quiet", ok, LOUD, ("any", {"quiet": False}), needed)
+            quiet = self.limit("quiet", ok, LOUD, ("any", {"quiet": False}), needed)
+            heat = f"{{:.0f}} W of heat, more than {QUIET_W:g}".format
+            yield replace(quiet, reason=lambda p: f"{LOUD}: {heat(self.board_w[p]) if fans[p] else FANLESS}")
 
 
 def supply_w(cards_w: float) -> int | None:
@@ -332,11 +331,6 @@ def limited(need: Need, speed: Record) -> Record:
         speed, throughput=speed.throughput.times(share ** (1 / 3)), seconds=seconds,
         watts=speed.watts and speed.watts.times(share),
     )  # fmt: skip
-
-
-def _watts(cards_w: float) -> str:
-    supply = supply_w(cards_w)
-    return f"{cards_w:.0f}W" + (f" (a power supply of about {supply} W)" if supply else "")
 
 
 def made_for_fp64(gpu: str) -> bool:
@@ -424,8 +418,7 @@ def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterato
         yield _bound("memory of all", all_of_it, need.total_gb - HALF_GB, all_have, "{}",
                      lambda v: (f"{floor(v)}GB", {"total_gb": float(floor(v))}), upper=False)  # fmt: skip
     if need.form is not None:
-        named = names_of(need) if len(names_of(need)) <= FEW else ()
-        good = {gpu: has_form(spec, need.form) or gpu in named for gpu, spec in specs.items()}
+        good = {gpu: has_form(spec, need.form) or gpu in few_of(need) for gpu, spec in specs.items()}
         ok, unknown = np.array([good[row.gpu] for row in them.rows], dtype=bool), np.full(len(them), np.nan)
         reason = f"is not {need.form}"
         yield Limit("form", ok, unknown, True, lambda p: reason, lambda v: ("any", {"form": None}))
@@ -581,7 +574,8 @@ def rejected(
             none = all(said.values()) or ((gpu in dict(need.sets) or gpu in need.have) and refusal)
             if gpu in need.have and refusal and (more := said.get(asked + 1)):
                 refusal += f"; nor with one more: {more.removeprefix('does not fit: ')}"
-            left[gpu] = Issue.info("", refusal if none else no_price(need, gpu, offers))
+            able = min((n for n, refused in said.items() if not refused), default=0)
+            left[gpu] = Issue.info("", refusal if none else no_price(need, gpu, offers, able))
             continue
         nearest = min(places[gpu], key=lambda place: (broken[place], them.ranked[place]))
         faults = [limit for limit in found if not limit.ok[nearest]]
@@ -610,15 +604,21 @@ def too_small(need: Need, speeds: Sequence[Record]) -> list[str]:
 
 
 def why_not(named: Sequence[str], left: Mapping[str, str]) -> list[str]:
-    """Why GPUs that were asked for are left out, those with one reason together."""
-    said = grouped((left[gpu], gpu) for gpu in named if gpu in left)
-    more = f"and {len(said) - SAID} other reasons" if len(said) > SAID else ""
-    each = (f"{', '.join(gpus[:SAID])}{' ...' * (len(gpus) > SAID)}: {why}" for why, gpus in said.items())
-    return [*islice(each, SAID), *([more] if more else [])]
+    """Why GPUs that were asked for are left out, each of them, those with one reason together; of many
+    reasons the last ones without what else is known."""
+    said = [*grouped((left[gpu], gpu) for gpu in named if gpu in left).items()]
+    short = grouped((why.partition(";")[0], gpu) for why, gpus in said[SAID:] for gpu in gpus)
+    more = "; ".join(f"{', '.join(gpus)}: {why}" for why, gpus in short.items())
+    return [*(f"{', '.join(gpus)}: {why}" for why, gpus in said[:SAID]), *([more] if more else [])]
 
 
-def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
-    """Why a GPU has no option that nobody offers within the limits."""
+def is_unknown(why: str) -> bool:
+    """Whether a reason says only that something is not known, and so not that a GPU cannot do the work."""
+    return any(said in why for said in (UNMEASURED, STAND_IN, UNPROVEN, "no source states", "no speed"))
+
+
+def no_price(need: Need, gpu: str, offers: Sequence[Offer] = (), together: int = 0) -> str:
+    """Why a GPU has no option that nobody offers within the limits, in the number that does the work."""
     form = catalog.get(gpu).text("form")
     if need.acquire == "own" and form in MODULES:
         systems = [o for o in offers if o.gpu_ids == (gpu,) and not o.per_hour and o.count > 1]
@@ -630,7 +630,8 @@ def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
         return "sold only inside a computer, and no fresh price of one is known"
     what = {"own": "to buy", "rent": "to rent", "both": ""}[need.acquire]
     what = " ".join((what, *(need.sold[:1] if need.acquire != "rent" else ()))).strip()
-    age, together = need.assumptions.max_age_days, dict(need.sets).get(gpu, need.gpus[0])
+    age = need.assumptions.max_age_days
+    together = max(together, dict(need.sets).get(gpu, need.gpus[0]))
     parts = (
         "no price", what, f"of {together} together" if together > 1 else "",
         f"of {', '.join(need.providers)}" if need.providers else "",
@@ -638,11 +639,6 @@ def no_price(need: Need, gpu: str, offers: Sequence[Offer] = ()) -> str:
         f"seen within {age} days" if age is not None else "", "is known",
     )  # fmt: skip
     return " ".join(part for part in parts if part)
-
-
-def no_fresh_price(need: Need, gpu: str, offers: Sequence[Offer]) -> str:
-    """`no_price` of a GPU that was named, with what was last asked for it, though too long ago."""
-    return no_price(need, gpu, offers) + last_price(need, gpu, offers)
 
 
 def last_price(need: Need, gpu: str, offers: Sequence[Offer]) -> str:
@@ -696,7 +692,7 @@ def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] 
     all_of_them = tuple(way(limit, place) for limit in found if not limit.ok[place])
     row, faults = them.rows[place], (limit.reason(place) for limit in found if not limit.ok[place])
     why = "; ".join(left) or f"{row.count} x {row.gpu}: {'; '.join(faults)}"
-    return unmet(f"nothing meets all limits{', nor all but one' * (not left)}", [all_of_them], why)
+    return unmet("nothing meets all limits together", [all_of_them], why)
 
 
 def unmet(problem: str, ways: Sequence[tuple[Way, ...]], why: str = "") -> InputError:
@@ -722,12 +718,15 @@ def loosened(
             return answer(replace(need, **changes))
         return None
 
+    from gpuwise.judge.choose.phrases import offered_as  # which speaks of limits
+
     named = names_of(need)
     code, data = getattr(error, "code", ""), getattr(error, "data", {})
     if code == "no-price":
         problem = str(error)
         if named:  # who names them wants to know why not
-            problem = "; ".join(why_not(named, {gpu: no_fresh_price(need, gpu, offers) for gpu in named}))
+            each = {gpu: no_price(need, gpu, offers) + last_price(need, gpu, offers) for gpu in named}
+            problem = "; ".join(why_not(named, each))
         kinds = {kind: getattr(need, kind) is not False for kind in ("spot", "community")}
         if need.acquire != "own" and answers(**kinds, reserved=True, serverless=True):
             return NoDataError(problem, hint="other kinds of rent are known", code="other-rent")
@@ -787,7 +786,7 @@ def loosened(
                 same = (each for each in more if len(each) == 1 and each[0].limit in tried)
                 tried |= {way.limit: way for way in next(same, more[0])}
             else:
-                found = f"{_offer_of(first)}{' in a machine that is there' * ('host' in tried)}"
+                found = f"{offered_as(first)}{' in a machine that is there' * ('host' in tried)}"
                 good.append(tuple(way._replace(gpus=found) for way in tried.values()))
                 break
     advice = [start for start in data["ways"] if "" in {way.limit for way in start}]
@@ -802,14 +801,6 @@ def loosened(
     return InputError(str(error), hint="relax several limits", code="unmet")
 
 
-def _offer_of(option: Option) -> str:
-    """`1 x l40s from runpod at $0.86/h of 2026-08`: what would do, of whom and for how much."""
-    from gpuwise.judge.choose.phrases import priced_at
-
-    of = f" from {option.provider}" if option.way in RENTS and option.provider else ""
-    return f"{option.count} x {option.gpu_id}{of}{priced_at(option)}"
-
-
 def least_budget(error: GpuwiseError) -> float:
     """The budget that alone would lead to an answer; 0 where no budget would."""
     ways: Sequence[tuple[Way, ...]] = getattr(error, "data", {}).get("ways", ())
@@ -820,10 +811,12 @@ def least_budget(error: GpuwiseError) -> float:
 
 def _elsewhere(need: Need, answers: Callable[..., Recommendation | None]) -> Way | None:
     """What keeps all other limits in a larger area than was asked for, or anywhere."""
+    from gpuwise.judge.choose.phrases import offered_as
+
     for area in prices.around(need.region):
         if found := answers(region=area):
             first = found.options[0]
-            where = f"{_offer_of(first)} in {first.region or 'no stated place'}"
+            where = f"{offered_as(first)} in {first.region or 'no stated place'}"
             return Way("region", area or "any", where, {"region": area})
     return None
 
@@ -880,7 +873,7 @@ def use(name: str, need: Need, own: Record, offers: Sequence[Offer], today: date
     lacks = "; ".join(less.values())
     verdict: Suitability = "runs" if less else "well suited"
     if reason := _reason(need, own, spec):
-        if UNMEASURED not in reason:
+        if not is_unknown(reason):
             verdict = "no"
         else:  # What it has is known, whatever its speed; not whether it runs with less memory
             unsure = any(asked == "memory_gb" or _has(spec, asked) is None for asked in less)

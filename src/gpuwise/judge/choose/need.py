@@ -99,6 +99,7 @@ IN_PACE = "each token within 50 ms"
 USUAL_NOTE = f"by default {IN_PACE} (--latency)"
 ONE_READER, ALL_HELD = "for one person at a time", "for as many at once as each holds, whose speeds add up"
 HOURS_STATED = "{:.3g} h of use a week"
+ALL_HOURS = "used around the clock, as no hours are stated (--hours-per-week)"
 # Of cards that are not to share a model, whatever else is loosened.
 ONE_LANE = "A link of one lane (x1, 1 GB/s or 2) is too slow to split a model or its training over "
 REPLACED = "what you have is replaced"
@@ -191,14 +192,19 @@ def need_for(
     if preset is not None:
         named, mode, precision = list(preset.workloads), mode or preset.mode, precision or preset.precision
         gpus, latency, form = gpus or preset.gpus, latency or preset.latency, form or preset.form
-    shares = _shares(named, mode)
+    taken = list[str]()
+    shares = _shares(named, mode, taken)
     specs, whole = [registry.get(name).spec for name in shares], sum(shares.values())
     if work is not None and len(specs) > 1:
         problem = "a mix has no item of its own to count the work in"
         raise InputError(problem, hint="choose for one workload, or without an amount of work")
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = tuple(taken)
     if len(specs) > 1 and preset is None:
-        notes = ("one speed of a mix, its parts' geometric mean, compares GPUs and counts nothing",)
+        said = sum(weight for _, weight in named)
+        notes += ("one speed of a mix, its parts' geometric mean, compares GPUs and counts nothing",)
+        notes += ("in 16 bits, as no precision is stated (--precision)",) * (precision is None)
+        off = abs(said - 1) > 0.01 and abs(said - 100) > 1 and any(weight != 1 for _, weight in named)
+        notes += (f"shares add up to {said:g}, so they are scaled",) * off
     if all(spec.item == "image-step" for spec in specs):
         mode = mode or "infer"  # People make images far more often than models of them
     if work is not None:
@@ -237,14 +243,17 @@ def _without_presets(named: Shares) -> tuple[list[tuple[str, float]], Precision 
     return works, precision
 
 
-def _shares(named: Shares, mode: Purpose | None) -> dict[str, float]:
-    """The weight of each workload by its full name. Raises InputError where none is named, or is unknown."""
+def _shares(named: Shares, mode: Purpose | None, notes: list[str]) -> dict[str, float]:
+    """The weight of each workload by its full name; `notes` get what stands in for another. Raises
+    InputError where none is named, or is unknown."""
     # In a mix the time counts, so what a language model or a larger network of diffusion is like will do.
     like = dict(ALIASES)
     if len(named) > 1:
         like |= {model: ours for ours, model in reversed(_SIZES.items())}
         like |= {name.casefold(): _decoder_like(name) for name, _ in named if is_model(name, mode)}
-        like |= {n: found[0] for name, _ in named if (found := stand_in(n := name.casefold(), mode))}
+        stood = {n: found for name, _ in named if (found := stand_in(n := name.casefold(), mode))}
+        like |= {n: found.workload for n, found in stood.items()}
+        notes += [found.words for found in stood.values()]
     shares: dict[str, float] = {}
     for name, weight in named:
         if name:  # A work that is named twice has both shares
@@ -304,8 +313,10 @@ def _way(specs: Sequence[WorkloadSpec], mode: str | None) -> Mode:
         names = ", ".join(spec.id for spec in specs)
         if len(specs) > 1 and not wanted:
             raise InputError(f"{names} have no mode in common", hint="choose for each of them by itself")
-        problem = f"{names} cannot be chosen for in mode {mode or 'any'}"
-        raise InputError(problem, hint="see its modes", code="modes")
+        if not modes or modes[0] == "limit":
+            problem = f"{names} measures a limit of the hardware, which no GPU is chosen for"
+            raise InputError(problem, hint="see what is measured", code="modes")
+        raise InputError(f"{names} has no mode {mode}", hint="see its modes", code="modes")
     return next(each for each in modes if wanted in ("", each))
 
 
@@ -419,7 +430,7 @@ def unknown(name: str) -> InputError:
     guess = f"did you mean {' or '.join(dict.fromkeys(near[:3]))}?" if near else f"known: {kinds}"
     if " " in name.strip() and not near:  # A question, of which the work is missing
         guess += "; a question that has an answer: 'serve llama-3.1-70b to 20 people in 4 bits'"
-    return InputError(f"unknown workload {name[:80]!r}; {guess}", hint="all names", code="workload")
+    return InputError(f"unknown workload {name[:80]!r}; {guess}", hint="see all names", code="workload")
 
 
 def most_at_home(need: Need) -> int:
@@ -649,7 +660,7 @@ def _workload(name: str, purpose: str | None) -> str:
     if name not in known:
         others = [p for p, endings in ENDINGS.items() if known & {name + e for e in endings if e}]
         if others:
-            no = f"{name} cannot be chosen for in mode {purpose}"
+            no = f"{name} has no mode {purpose}"
             problem = no if purpose else f"which mode of {name}?"
             raise InputError(problem, hint=f"mode {' or '.join(others)}")
     try:
@@ -705,7 +716,8 @@ class _Options:
 
     def usd(self, name: str, per: str = "", **limits: Any) -> float | None:
         """A sum, of dollars where no currency stands there."""
-        return self.read(name, lambda text: units.parse_usd(_in_dollars(text, per), self.rates, **limits)[0])
+        typed = re.sub(r"^\s*([\d.,]+)\s*$", rf"$\1{per}", str(self.texts.get(name) or ""))
+        return units.parse_usd(typed, self.rates, **limits)[0] if typed else None
 
     def list(self, name: str) -> tuple[str, ...]:
         value = self.texts.get(name)
@@ -804,13 +816,14 @@ def need_of(
     named = [catalog.counted(name) for name in options.list("gpu")]
     ids = [(spec.id, number or 1) for name, number in named for spec in catalog.meant(name)]
     sets = tuple(ids) if any(number for _, number in named) else ()
+    sizes = [number for _, number in sets]
     only = () if sets else tuple(gpu for gpu, _ in ids)
     budget = options.read("budget", lambda text: _budget(text, rates))
     assumed = options.assumed()
     limits = options.limits(said.need, budget, have, today)
     limits |= _stated(
         sets=sets or None, only=only or None,
-        gpus=_spread(sets) if sets and not given.get("gpus") else None,
+        gpus=(min(sizes), max(sizes)) if sets and not given.get("gpus") else None,
         # What was measured of no card that is named is said as well as it is known.
         unproven=(bool(ids) and all(catalog.get(gpu).vendor != "NVIDIA" for gpu, _ in ids)) or None,
     )  # fmt: skip
@@ -901,11 +914,6 @@ def _have(names: Sequence[str], load: Callable[[str], Result | None]) -> tuple[l
     return have, results
 
 
-def _spread(sets: Sequence[tuple[str, int]]) -> tuple[int, int]:
-    sizes = [number for _, number in sets]
-    return min(sizes), max(sizes)
-
-
 def _noted(need: Need, said: _Said, options: _Options, note: str) -> Need:
     """The need with how options were taken, and the currency of its sums."""
     given, notes, rates = options.texts, [*need.notes, *[note] * bool(note)], options.rates
@@ -931,7 +939,8 @@ def _counted(need: Need, said: _Said, options: _Options, only: Sequence[str]) ->
     people = need.concurrent or need.users
     if need.task == "infer" and people > 1 and need.items is None and not (said.hours or need.at_home):
         # Many people are served at all hours, unless somebody says so.
-        need = replace(need, assumptions=replace(need.assumptions, hours_per_week=168.0))
+        always = replace(need.assumptions, hours_per_week=168.0)
+        need = replace(need, assumptions=always, notes=(*need.notes, ALL_HOURS))
     there = need.assumptions.host_usd == 0 and need.acquire == "own" and not need.sets
     if there and not options.texts.get("gpus") and need.gpus == (1, MOST_TOGETHER):
         # In a machine that is there one card is meant; where it is not enough, the job tries more.
@@ -951,13 +960,10 @@ def _counted(need: Need, said: _Said, options: _Options, only: Sequence[str]) ->
     return need
 
 
-def _in_dollars(text: str, per: str = "") -> str:
-    """A sum as it was typed; a bare number is dollars."""
-    return re.sub(r"^\s*([\d.,]+)\s*$", rf"$\1{per}", text)
-
-
 def _budget(text: str, rates: Mapping[str, float]) -> tuple[float, str | None]:
     """A sum, of dollars where no currency stands there, also as it is written in a question: "8000 zł"."""
+    if re.match(r"\s*-", text):
+        raise InputError(f"a budget of {text[:80]}", hint="a sum above 0, such as $3000")
     if re.match(r"\s*0\d", text):
         raise InputError(f"a budget of {text[:80]}", hint=IN_SHELLS)
     try:

@@ -36,9 +36,14 @@ def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]
     """Whether to rent or to buy: what each takes for the same work, and where the two meet; and whether
     buying costs less."""
     a, often, meet = need.assumptions, phrases.MONTH_S / need.period_s if need.period_s else 1.0, ""
-    if rent.cost_usd and own.cost_usd:
+    if need.period_s and rent.cost_usd and own.cost_usd:
         rented, bought = often * rent.cost_usd.value, often * own.cost_usd.value
-        span, meet = "a month" if need.period_s else "for this work alone", _pays(need, rent, own, item)
+        span, meet = "a month", _pays(need, rent, own, item)
+    elif need.items and rent.cost_usd:  # Bought for it, and for nothing else while it loses its value
+        joules = (own.energy_j_per_item or 0.0) * need.items * need.users
+        energy = joules / 3.6e6 * a.electricity_usd_per_kwh
+        rented, bought = rent.cost_usd.value, own.outlay_usd * priced.lost_share(a) + energy
+        span = "for this work alone"
     else:
         hours = _hired(need) or priced.hours_of_use(need)
         hourly, energy = _instead_of_rent(need, rent, own)
@@ -46,9 +51,11 @@ def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]
         span = f"for {hours:,.0f} h" if _hired(need) else f"in {a.owned_for}{weekly_use(a.hours_per_week)}"
     less, machine = bought < rented, " with its machine" * bool(own.host_usd)
     price = f"{usd(own.outlay_usd)}{machine}, {phrases.dated(own)}{', old' * own.stale}"
-    buy = f"{machine_of(own)} bought ({price}) take{'s' * (own.count == 1)} {phrases.sum_of(need, bought)}"
+    each = f" for each of {need.users} people" * (need.users > 1)
+    buy = f"{machine_of(own)}{each} bought ({price}) take{'s' * (own.count == 1)}"
+    buy += f" {phrases.sum_of(need, bought)}"
     source = rent.provider and f" from {rent.provider}"
-    rents = f"{machine_of(rent)} rented{source}{phrases.priced_at(rent)}"
+    rents = f"{machine_of(rent)}{each} rented{source}{phrases.priced_at(rent)}"
     said = f"{'Buy' if less else 'Rent'}: {span} {buy}, {rents} {phrases.sum_of(need, rented)} for the same."
     return f"{said} {meet or _from_hours(need, rent, own)}", less
 
@@ -72,7 +79,10 @@ def _instead_of_rent(need: Need, rent: Option, own: Option) -> tuple[float, floa
     """USD of rent for what an owned option does in an hour, and of electricity for that hour."""
     same = 1.0 if priced.is_service(need) else own.throughput.value / rent.throughput.value
     energy = phrases.electricity(need, own)[1] / priced.hours_a_month(need) * need.users
-    return (rent.per_hour_usd or 0.0) * same, energy
+    hourly = rent.per_hour_usd or 0.0
+    if need.items and not need.period_s and rent.price_usd:  # Of which an hour is paid at the least
+        hourly = rent.price_usd.value * need.users
+    return hourly * same, energy
 
 
 def _from_hours(need: Need, rent: Option, own: Option) -> str:
@@ -84,8 +94,8 @@ def _from_hours(need: Need, rent: Option, own: Option) -> str:
         return (
             f"Buying never pays: its electricity alone costs {usd(energy)} an hour, that rent {usd(hourly)}."
         )
-    hours = priced.hours_until_paid(a, own.outlay_usd, saved)
-    week = priced.hours_a_week(a, hours)
+    hours = own.outlay_usd * priced.lost_share(a) / saved  # The value that it loses while it is kept
+    week = hours / priced.WEEKS_PER_YEAR / a.years
     if week > phrases.ALL_WEEK:
         return f"Buying does not pay within {a.owned_for}, even around the clock."
     if need.items or _hired(need):

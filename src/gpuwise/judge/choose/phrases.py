@@ -42,14 +42,6 @@ def dearer(need: Need, other: Option, first: Option) -> float | None:
     return times(other.cost_per_item_usd, first.cost_per_item_usd)
 
 
-# Times from which on a figure is that of a purchase put on one piece of work.
-FAR = 100.0
-
-
-def as_times(ratio: float) -> str:
-    return f"{significant(ratio)} times" if ratio <= FAR else f"more than {FAR:g} times"
-
-
 def option_name(option: Option) -> str:
     where = f" at {option.provider}" if option.provider else ""
     return f"{option.count} x {option.gpu_id} {option.way}{where}"
@@ -274,7 +266,8 @@ def obtained(option: Option) -> str:
     fixed = {"have": "yours", "unpriced": last, "street": "bought used or new"}
     if option.way in ("new", "used"):
         return f"bought {option.way}"
-    return fixed.get(option.way) or f"{option.provider or option.price_source}, {option.way}"
+    kind = f"{option.provider}, {option.way}" if option.provider else option.price_source
+    return fixed.get(option.way) or kind
 
 
 def offered_as(option: Option) -> str:
@@ -282,17 +275,13 @@ def offered_as(option: Option) -> str:
     return f"{machine_of(option)}, {obtained(option)}{priced_at(option)}"
 
 
-def month_of(option: Option) -> str:
-    """` of 2026-08`: when a price was seen; nothing of what the user states."""
-    stated = option.price_source in (PAID, STATED) or not option.seen_on
-    return "" if stated else f" of {option.seen_on[:7]}"
-
-
 def priced_at(option: Option) -> str:
     """` at $0.30/h of 2026-08`; nothing where no price is known."""
     if option.price_usd is None or option.way == "have":
         return ""
-    return f" at {usd(option.price_usd.value)}{'/h' * (option.way in RENTS)}{month_of(option)}"
+    own = option.price_source in (PAID, STATED) or not option.seen_on
+    month = "" if own else f" of {option.seen_on[:7]}"
+    return f" at {usd(option.price_usd.value)}{'/h' * (option.way in RENTS)}{month}"
 
 
 def converted(need: Need, value: float, words: str) -> str:

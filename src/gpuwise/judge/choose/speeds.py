@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 # How many answers a machine gives at one moment, and when each begins: words of an option.
 AT_ONCE, FIRST_TOKEN, IDLE = " answers at once", "the first token after ", " of them without work"
+# Of a GPU without a speed for work of another name, whose own memory is not known.
+STAND_IN = "what stands in for the work is too large for it, so no speed of it is known"
 # What the speed of a card that is not NVIDIA's rests on: words of an option.
 BY = "by public speeds: "
 # Compute capability of the oldest architecture in CUDA 13 (its release notes): Turing.
@@ -122,6 +124,9 @@ def gather(
                     for key, record in again.items()
                     if _too_large(found[key])
                 }
+    if need.title:
+        least = need.least_gb
+        each = [{key: _as_stand_in(record, least) for key, record in found.items()} for found in each]
     if len(each) == 1:
         one = need.passes  # Runs of the workload that an item of the need takes
         return tuple(
@@ -133,6 +138,16 @@ def gather(
         )  # fmt: skip
     shares = [share for _, share in need.workloads]
     return tuple(_mix([found[key] for found in each], shares) for key in each[0])
+
+
+def _as_stand_in(record: Record, least_gb: float) -> Record:
+    """What a speed says of work that its workload only stands in for: not what memory that takes."""
+    if record.throughput is not None:
+        return replace(record, memory_bytes=None, fits_probability=None)
+    size = (catalog.get(record.gpu_id).memory_bytes or inf) / 2**30
+    less = f"does not fit: the work needs {least_gb:.3g} GB, it has {size:.3g} GB of memory"
+    why = less if size < least_gb else STAND_IN
+    return replace(record, issues=refused(why)) if _too_large(record) else record
 
 
 def _too_large(record: Record) -> bool:
@@ -677,7 +692,7 @@ def recipes(need: Need, gpu: str, count: int) -> str:
         said.append(f"{task} {gibibytes(found.needed_bytes)}" + f" ({note})" * bool(note))
     room = gibibytes(catalog.get(gpu).memory_bytes or 0.0)
     of = f"each of {count} x" if count > 1 else "one"
-    return f"On {of} {gpu} with {room}: {', '.join(said)}"
+    return f"On {of} {gpu} with {room} the least batch takes: {', '.join(said)}"
 
 
 def memory_of(need: Need, spec: GpuSpec) -> float | None:

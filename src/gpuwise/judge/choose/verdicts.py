@@ -9,9 +9,8 @@ from math import inf
 
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
-from gpuwise.judge.choose import phrases
+from gpuwise.judge.choose import fit, phrases
 from gpuwise.judge.choose.answer import LITTLE
-from gpuwise.judge.choose.candidates import FEW
 from gpuwise.judge.choose.fit import link_of, made_for_fp64
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, WORDS
 from gpuwise.judge.choose.owning import bills
@@ -20,7 +19,7 @@ from gpuwise.judge.choose.speeds import AT_ONCE, OLDEST, VLLM, Dealt
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
-from gpuwise.model.result import firsts
+from gpuwise.model.result import Issue, firsts
 from gpuwise.model.units import brief, seconds, significant, usd
 from gpuwise.predictor.card import is_linked
 
@@ -34,8 +33,7 @@ def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> tuple[str, s
     paid = f"{sum_of(need, need.egress_gb * (most if rate is None else rate))}{often(need)}"
     counted_in = "in the cost" if priced.egress_h(need) else "on top of it"
     if rate is not None:
-        others = f"what others ask for data sent out: where no source states it, ${most:.3g} a GB is counted"
-        return f"{need.egress_gb:,.0f} GB sent out cost {paid} there, {counted_in}.", others
+        return f"{need.egress_gb:,.0f} GB sent out cost {paid} there, {counted_in}.", ""
     at = f"counted at ${most:.3g} a GB, the most known of anybody: {paid}, {counted_in}"
     return "", f"what {first.provider} asks for {need.egress_gb:,.0f} GB sent out ({at})"
 
@@ -43,16 +41,17 @@ def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> tuple[str, s
 def unknown(found: Recommendation) -> Iterator[str]:
     """What would matter for this answer and is not known, or not counted, here."""
     need, first = found.need, found.options[0]
-    names = priced.names_of(need) if len(priced.names_of(need)) <= FEW else ()
+    names = priced.few_of(need)
     there = (o for o in found.options[1:] if o.gpu_id in names or o.way == "have")
     about = [first, *firsts(((o.gpu_id, o.way), o) for o in there).values()]
     if rough := dict.fromkeys(phrases.short_name(o.gpu_id) for o in about if o.rough):
-        yield f"how fast {' and '.join(rough)} is, beyond an order of magnitude: none like it was measured"
+        are = "is" if len(rough) == 1 else "are"
+        yield f"how fast {' and '.join(rough)} {are}, beyond an order of magnitude: by the data sheet alone"
     several = [o for o in about if o.count > 1 and o.basis != "measured"]
     if several and (need.mode == "train" or need.task):
         yield "how fast several GPUs are together: predicted, not measured"
     mine = {*need.have} if not need.upgrade else set[str]()
-    if len({*mine, *names}) > 1 and mine:
+    if len(mine) > 1 or (need.beside and len({*mine, *names}) > 1):
         waits = ", and in training the faster waits for the slower" * (need.mode == "train")
         yield f"how fast different cards are together in one machine: each is judged by itself{waits}"
     if first.way == "spot":
@@ -62,6 +61,7 @@ def unknown(found: Recommendation) -> Iterator[str]:
     if first.way == "unpriced":
         yield f"what {phrases.machine_of(first)} costs today"
     if first.way in RENTS:
+        yield from [f"which offers of no stated place are in {need.region}: left out"] * bool(need.region)
         yield f"what storage{', data sent out' * (not need.egress_gb)} and taxes cost"
     elif first.way != "have":
         shops = " (prices are of US shops)" * (need.currency[0] != "USD" or bool(need.region))
@@ -273,7 +273,7 @@ def _speed(found: Recommendation) -> str:
     first = next((o for o in found.options if o.way == "have"), first)  # Of what is there, that is asked
     people = max(1, need.concurrent)
     speed = first.throughput.times(1 / people)
-    low, high, item = brief(speed.low), brief(speed.high), f"{found.item}s/s"
+    low, high, item = rate_of(speed.low, found.item), rate_of(speed.high, found.item), f"{found.item}s/s"
     alone = " for one answer at a time" * (need.task == "infer")
     each = f" for each of {people} people" if people > 1 else alone
     rate = f"about {rate_of(speed.value, found.item)} ({low} to {high}){each}{weights_of(need, first)}"
@@ -283,6 +283,14 @@ def _speed(found: Recommendation) -> str:
     sure = "Yes" if speed.low >= need.rate else "No" if speed.high < need.rate else ""
     sure = sure or ("Probably" if speed.value >= need.rate else "Probably not")
     return f"{sure}: {does}; {need.rate:g} {item} are asked."
+
+
+def _lost(name: str, why: Issue) -> str:
+    """What a GPU without a place says of whether it can: no, or nothing, where only a fact or price lacks."""
+    if fit.is_unknown(why.detail):
+        return f"Whether {name} can is not known: {why.detail}."
+    no = "" if why.detail.startswith(("no price", "sold only")) else "No. "
+    return f"{no}{begun(name)}: {why.detail}."
 
 
 def verdict(found: Recommendation, other: Recommendation | None) -> str:
@@ -304,13 +312,11 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         double = need.precision == Precision.FP64 and not made_for_fp64(gpu)
         slow = f", though slowly: {slow_in_fp64(gpu)}" * double
         said = f"Yes, {name} can{slow}." if able else f"Whether {name} can is not known."
-        if left is not None and (left.code not in ("", "unproven") or "does not fit" in left.detail):
-            said = f"No. {begun(name)}: {left.detail}."
-        return f"{said} {_faster(found)}".strip()
+        return f"{said if left is None else _lost(name, left)} {_faster(found)}".strip()
     if need.asks == "able":
         mine = next((o for o in found.options if o.way == "have"), None)
         if lost := next((gpu for gpu in need.have if gpu in found.rejected and mine is None), ""):
-            return f"No. {phrases.short_name(lost)}: {found.rejected[lost].detail}."
+            return _lost(phrases.counted(lost, need.have.count(lost)), found.rejected[lost])
         first = mine or first
         name = phrases.counted(first.gpu_id, first.count)
         if first.gpu_id in named or not named:
@@ -325,7 +331,7 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         gpu = next((gpu for gpu in named if gpu in found.rejected), "")
         if not gpu:
             return ""
-        return f"No. {phrases.short_name(gpu)}: {found.rejected[gpu].detail}."
+        return _lost(phrases.counted(gpu, dict(need.sets).get(gpu, 1)), found.rejected[gpu])
     if need.asks == "faster":
         return _faster(found)
     if need.asks == "speed":

@@ -41,6 +41,8 @@ def plainly(text: str) -> str:
     text = sub(P.plural_v100, "", unicodedata.normalize("NFKC", text.replace("\uff0c", ", ")))
     plain = text.casefold().replace("\u2019", "'").replace("\u2010", "-")
     plain = sub(P.line_end, ". ", plain)
+    # Of a price that is a range, its middle.
+    plain = sub(P.cost_range, lambda m: f"{m[1]}{m[2] or '$'}{(int(m[3]) + int(m[4])) / 2:g}k", plain)
     plain = sub(P.dash, ", ", " ".join(plain.split()).rstrip("?.! "))
     plain = sub(P.weekdays, lambda m: f"for {(_DAYS[m[2][:3]] - _DAYS[m[1][:3]]) % 7 or 7} days", plain)
     plain = sub(P.weekday_hours, lambda m: f"{m[1]} to {m[2]} weekdays" if m[1] else "weekdays", plain)
@@ -204,6 +206,8 @@ class Words:
             self.ignore(*(sub(P.around_parts, "", part) for part in parts))
             self.assumed["host_usd"] = 0.0
             plain = " ".join(sub(P.parts, lambda part: ", " * part[0].endswith(","), plain).split())
+        if search(P.machine_that_is, plain):
+            self.assumed["host_usd"] = 0.0
         for name in finditer(P.identifiers, plain):
             self.ignore(name[0])
         plain = " ".join(sub(P.identifiers, " ", plain).split())
