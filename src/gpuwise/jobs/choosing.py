@@ -17,7 +17,7 @@ from gpuwise.facts import catalog, prices
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose import answer as say
 from gpuwise.judge.choose import candidates as priced
-from gpuwise.judge.choose import decide, fit, owning, phrases, speeds, verdicts
+from gpuwise.judge.choose import decide, fit, phrases, speeds, verdicts
 from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.candidates import (
     EXPORT,
@@ -30,8 +30,7 @@ from gpuwise.judge.choose.candidates import (
     stated,
     usable,
 )
-from gpuwise.judge.choose.need import need_for
-from gpuwise.judge.choose.rules import USUAL
+from gpuwise.judge.choose.need import USUAL, need_for
 from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Assumptions, Need, Option, Quote, Recommendation
@@ -345,7 +344,7 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
         return replace(
             choice, answer=f"Rent. {phrases.begun(phrases.counted(gpu, 1))}: {why}. {choice.answer}"
         )
-    said, buys = owning.either(need, rent, own, choice.item)
+    said, buys = verdicts.either(need, rent, own, choice.item)
     better = own if buys else rent
     shown = {(o.gpu_id, o.count, o.way in RENTS) for o in choice.options}
     more = (o for o in (rent, own) if (o.gpu_id, o.count, o.way in RENTS) not in shown)
@@ -959,7 +958,7 @@ def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendatio
         if need.region or 0 < len(names) <= FEW:
             other = market.best_or_none(replace(need, sets=(), only=(), region="", goal="cost"))
         choice = decide.with_excluded(choice, market.best(everything), other)
-    meets = owning.meets(choice)
+    meets = verdicts.meets(choice)
     return replace(choice, changes=(meets, *choice.changes)) if meets else choice
 
 

@@ -83,12 +83,11 @@ def predict(
     _check_from_one(batch=batches, counts=request.counts, **lengths)
     gpus, asked, note = request.gpus or tuple(spec.id for spec in catalog.all_gpus()), request.workload, ""
     like = None
-    if isinstance(asked, str):
+    if isinstance(asked, str) and not asked.endswith(".py"):  # A file is its own network
+        from gpuwise.judge.choose.need import presets, stand_in
+
         asked, way, note = _step_of(asked, request.mode)
         request = replace(request, mode=way)
-    if isinstance(asked, str) and not asked.endswith(".py"):
-        from gpuwise.judge.choose.need import presets, stand_in  # A file is its own network
-
         if preset := presets().get(asked):  # Of several workloads the first
             first = preset.workloads[0][0]
             note, asked = f"{asked} is taken as {first}, {preset.title}", first

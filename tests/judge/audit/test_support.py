@@ -100,3 +100,14 @@ def test_a_form_in_brackets_behind_the_words_of_a_product() -> None:
 )
 def test_what_a_sentence_says_beside_another_gpu_accuses_nobody(text: str) -> None:
     assert "contradicts" not in {f.verdict for f in audit.audit_text(text, "a.md").findings}
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"), [("A100 PCIe 40/80GB", "agrees"), ("A100 PCIe 80GB", "contradicts")]
+)
+def test_a_name_of_two_sizes_is_of_either(name: str, verdict: str) -> None:
+    table = f"name,tdp_watts,memory\n{name},250,40\nA100 SXM4 80 GB,400,80\nRTX 3090,350,24\n"
+    (found,) = (
+        f for f in audit.audit_text(table, "a.csv").findings if f.field == "power_w" and f.stated == "250"
+    )
+    assert found.verdict == verdict

@@ -28,7 +28,7 @@ from gpuwise.facts import catalog, prices
 from gpuwise.jobs import choosing
 from gpuwise.judge.choose import candidates
 from gpuwise.judge.choose import need as needs
-from gpuwise.judge.choose.rules import USUAL
+from gpuwise.judge.choose.need import USUAL
 from gpuwise.model.gpu import RENTS
 from gpuwise.model.judgement import Need
 from gpuwise.model.units import brief, usd

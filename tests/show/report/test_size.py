@@ -17,7 +17,8 @@ from gpuwise.show.report import ReportInput, report
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 H200 = Path(__file__).parents[3] / "results" / "h200"
 SUITE = ("suite-tf-cnn-four.json",)
-FIFTY = tuple(path.name for path in sorted(H200.glob("*.json"))[:50])
+# Without the suite of 85 rows, which are as many as ten others have.
+FIFTY = tuple(path.name for path in sorted(H200.glob("*.json")) if path.name != "full.json")[:50]
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no browser")

@@ -180,9 +180,10 @@ def name_of(text: str) -> Subject | None:
     if named < 0.35 * len(CUES["plain_label"].sub("", CUES["board_maker"].sub("", text))):
         return None
     found = None if any(t.dimension not in ("bare", "other") for t in before) else subject_of(text, gpus)
-    # "H100 GPU accelerator (PCIe)"
+    # "H100 GPU accelerator (PCIe)", but not "A100 40/80GB" or "H100 (SXM/PCIe)"
     form = CUES["form_name"].search(text, gpus[-1].end) if found and not found.several else None
-    return variant(found, form[0]) if found and form else found
+    one = form and "/" not in (text[: form.start()].rstrip()[-1:], text[form.end() :].lstrip()[:1])
+    return variant(found, form[0]) if found and form and one else found
 
 
 def count_in(text: str) -> int:

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 from gpuwise.errors import InputError
 from gpuwise.facts import llms
-from gpuwise.judge.choose.rules import ROLES, THINGS, USUAL, P, finditer, fullmatch, match, search, sub
+from gpuwise.judge.choose.need import USUAL
+from gpuwise.judge.choose.rules import ROLES, THINGS, P, finditer, fullmatch, match, search, sub
 from gpuwise.model import units
 from gpuwise.model.units import Work
 

@@ -22,8 +22,8 @@ from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.asked_work import FP64, Worked
 from gpuwise.judge.choose.candidates import FEW, least_host_usd
 from gpuwise.judge.choose.fit import A_FEW, fed_w, left_w, made_for_fp64
-from gpuwise.judge.choose.need import ALIASES, DIFFUSION, Purpose, is_model, presets
-from gpuwise.judge.choose.rules import RULES, USUAL, P, compiled, finditer, fullmatch, match, search, sub
+from gpuwise.judge.choose.need import ALIASES, DIFFUSION, USUAL, Purpose, is_model, presets
+from gpuwise.judge.choose.rules import RULES, P, compiled, finditer, fullmatch, match, search, sub
 from gpuwise.judge.choose.wording import amount_of, number_of, sellers, span_seconds
 from gpuwise.model import units
 from gpuwise.model.judgement import Assumptions, Need

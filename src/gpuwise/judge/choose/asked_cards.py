@@ -14,7 +14,8 @@ from gpuwise.facts import catalog
 from gpuwise.judge.choose import amounts
 from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.candidates import FEW, is_sold_new, least_host_usd
-from gpuwise.judge.choose.rules import RULES, USUAL, P, compiled, finditer, fullmatch, match, search, sub
+from gpuwise.judge.choose.need import USUAL
+from gpuwise.judge.choose.rules import RULES, P, compiled, finditer, fullmatch, match, search, sub
 from gpuwise.judge.choose.wording import Words, amount_of, number_of, sellers
 from gpuwise.model import units
 from gpuwise.model.gpu import GpuSpec, OfferKind

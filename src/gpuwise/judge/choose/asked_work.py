@@ -14,8 +14,8 @@ from gpuwise.facts import catalog, llms
 from gpuwise.judge.choose import amounts
 from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.asked_cards import Cards
-from gpuwise.judge.choose.need import ALIASES, DATA, DIFFUSION, Purpose, is_model, item_of, presets
-from gpuwise.judge.choose.rules import RULES, USUAL, P, compiled, finditer, fullmatch, match, search
+from gpuwise.judge.choose.need import ALIASES, DATA, DIFFUSION, USUAL, Purpose, is_model, item_of, presets
+from gpuwise.judge.choose.rules import RULES, P, compiled, finditer, fullmatch, match, search
 from gpuwise.judge.choose.wording import number_of
 from gpuwise.model import units
 from gpuwise.model.judgement import Need

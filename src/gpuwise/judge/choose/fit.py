@@ -37,13 +37,13 @@ from gpuwise.judge.choose.need import (
     COMPUTERS,
     MOST_THERE,
     MOST_TOGETHER,
+    USUAL,
     Preset,
     has_form,
     item_of,
     need_for,
     presets,
 )
-from gpuwise.judge.choose.rules import USUAL
 from gpuwise.judge.choose.speeds import OLDEST, STAND_IN, Forecast
 from gpuwise.model.gpu import GpuSpec, Offer
 from gpuwise.model.judgement import Need, Recommendation

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast, get_args
 
 from gpuwise.errors import InputError
@@ -43,6 +44,8 @@ ENDINGS: Mapping[str, tuple[str, ...]] = {
 }
 _PHASES = {"TPOT": "decode", "TTFT": "prefill"}
 WORDS: Mapping[str, Any] = tomllib.loads((DATA / "words.toml").read_text(encoding="utf-8"))
+# What is taken for usual where a question does not say it, with a reason beside each.
+USUAL: Any = SimpleNamespace(**WORDS["usual"])
 ALIASES: Mapping[str, str] = WORDS["aliases"]
 PROVIDERS: Mapping[str, str] = WORDS["providers"]
 # Passes of a network whose adapters learn: forward, forward again for what was not kept, and backward for
@@ -548,8 +551,6 @@ def _with(need: Need, work: Work | None, latency: Latency | None, item: str) -> 
 
 def settled(need: Need) -> Need:
     """The need with what only all its parts together tell. Raises InputError where they contradict."""
-    from gpuwise.facts import llms
-
     said = list[str]()
     unlimited = need.acquire == "rent" and need.items is None and need.budget_usd is None
     if need.users > 1 and unlimited and (need.task != "infer" or need.concurrent):
@@ -574,6 +575,8 @@ def settled(need: Need) -> Need:
         people = need.concurrent or need.users
         # Of many who talk at once each has half of what one may hold, as a mean.
         usual = CONTEXTS[need.task] // (2 if need.task == "infer" and people > 1 else 1)
+        from gpuwise.facts import llms  # of language models alone
+
         name = need.workloads[0][0]
         most = llms.find(name).context if llms.is_file(name) or llms.known(name) else None
         context = need.context or min(usual, most or usual)
@@ -780,8 +783,6 @@ class _Options:
             return {}, ""
         if need.task != "infer":
             raise InputError("prompts and answers are of a served model", hint="served:llama-3.1-8b")
-        from gpuwise.judge.choose.rules import USUAL
-
         answer = answer or int(USUAL.answer)
         note = (
             f"each answer of {answer:,} tokens follows a prompt of {prompt:,}, counted, too" if prompt else ""

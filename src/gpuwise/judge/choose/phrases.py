@@ -6,8 +6,7 @@ from gpuwise.facts import catalog
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit
 from gpuwise.judge.choose.candidates import PAID, STATED, host_of
-from gpuwise.judge.choose.need import HOURS_PER_YEAR, HOURS_STATED
-from gpuwise.judge.choose.rules import USUAL
+from gpuwise.judge.choose.need import HOURS_PER_YEAR, HOURS_STATED, USUAL
 from gpuwise.judge.choose.speeds import IDLE, memory_of, no_units
 from gpuwise.model.gpu import RENTS
 from gpuwise.model.judgement import Assumptions, Need, Option

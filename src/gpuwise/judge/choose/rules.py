@@ -23,8 +23,6 @@ MANY = {
     "": 1, "dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9,
     "trillion": 10**12,
 }  # fmt: skip
-# What is taken for usual where a question does not say it, with a reason beside each.
-USUAL: Any = SimpleNamespace(**WORDS["usual"])
 # What tokens are read, and what is written.
 ROLES = {
     "in": r"in(?:put)?|prompts?",

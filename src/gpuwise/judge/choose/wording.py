@@ -18,8 +18,8 @@ from gpuwise.errors import InputError
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import amounts, rules
 from gpuwise.judge.choose import need as needs
-from gpuwise.judge.choose.need import DATA, Purpose, is_model
-from gpuwise.judge.choose.rules import NUMBERS, RULES, USUAL, P, finditer, fullmatch, match, search, sub
+from gpuwise.judge.choose.need import DATA, USUAL, Purpose, is_model
+from gpuwise.judge.choose.rules import NUMBERS, RULES, P, finditer, fullmatch, match, search, sub
 from gpuwise.model import units
 
 # Chinese digits, with other forms of zero and two, and what they count.
