@@ -112,7 +112,7 @@ def parse_seconds(text: str) -> float:
     if not parts[0][1]:
         number = parts[0][0]
         problem = f"{text!r} lacks its unit of time"
-        raise InputError(problem, hint=f"write {number}s, {number}min, {number}h or {number}d")
+        raise InputError(problem, hint=f"write {number}ms, {number}s, {number}min, {number}h or {number}d")
     total, above = 0.0, math.inf
     for number, unit in parts:
         # `2h30` ends in minutes, `1min30` in seconds: the last number takes the next smaller unit.

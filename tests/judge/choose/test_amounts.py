@@ -6,8 +6,7 @@ import pytest
 
 from gpuwise.errors import InputError
 from gpuwise.judge.choose.amounts import amount, quantities
-from gpuwise.judge.choose.need import need_of
-from gpuwise.judge.choose.need import USUAL
+from gpuwise.judge.choose.need import USUAL, need_of
 from gpuwise.model.judgement import Need
 
 DAY, MONTH = 86400.0, 2629800.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import date, timedelta
+from typing import Any
 
 import pytest
 
@@ -274,3 +275,20 @@ def test_a_sum_to_buy_with_is_for_the_most_that_it_buys() -> None:
     assert goals == ["speed", "cost", "cost", "cost"]
     each, _ = need_of("llama-3.1-8b", {"mode": "qlora", "users": "5"}, rates)
     assert (each.users, each.gpus) == (5, (1, 1))  # A machine for each, and one card in it
+
+
+@pytest.mark.parametrize(
+    ("asked", "shares"),
+    [
+        (["resnet50", "bert-large"], (0.5, 0.5)),
+        ({"resnet50": 0.3, "bert-large": 0.7}, (0.3, 0.7)),
+        ((("resnet50", 3.0), ("bert-large", 1.0)), (0.75, 0.25)),
+    ],
+)
+def test_several_workloads_with_and_without_shares(asked: Any, shares: tuple[float, ...]) -> None:
+    assert [share for _, share in need_for(asked).workloads] == pytest.approx(shares)
+
+
+def test_names_are_no_numbers_of_gpus() -> None:
+    with pytest.raises(InputError, match="two numbers"):
+        need_for("resnet50", gpus=("h100", "h200"))  # type: ignore[arg-type]

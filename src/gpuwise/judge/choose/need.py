@@ -165,16 +165,22 @@ def has_form(spec: GpuSpec, form: str) -> bool:
 
 
 def need_for(
-    work_on: str | Sequence[tuple[str, float]], *, mode: Purpose | None = None,
+    work_on: str | Mapping[str, float] | Sequence[str | tuple[str, float]], *, mode: Purpose | None = None,
     precision: Precision | str | None = None, work: Work | None = None, latency: Latency | None = None,
     gpus: tuple[int, int] | None = None, form: str | None = None, steps: int | None = None,
 ) -> Need:  # fmt: skip
     """The need of a workload, of several with their shares of time, of a language model or a preset's name.
 
     What is not given comes from the preset, else from the workload; `dataclasses.replace` sets other limits.
-    Raises InputError for a name or form that is unknown, and for what the workload does not have.
+    Names without a share have equal ones. Raises InputError for a name or form that is unknown, and for what
+    the workload does not have.
     """
-    named = [(work_on, 1.0)] if isinstance(work_on, str) else list(work_on)
+    given = work_on.items() if isinstance(work_on, Mapping) else work_on
+    named = [
+        (one, 1.0) if isinstance(one, str) else one for one in ([given] if isinstance(given, str) else given)
+    ]
+    if gpus is not None and not all(isinstance(count, int) for count in gpus):
+        raise InputError(f"gpus takes two numbers, not {gpus!r}", hint="gpus=(1, 8)")
     alone = named[0][0] if len(named) == 1 else ""
     preset = presets().get(alone)
     if len(named) > 1:
