@@ -41,7 +41,7 @@ def test_a_precision_that_a_card_lacks_is_refused() -> None:
     "name", ["rx-7900-xtx", "arc-b580", "apple-m3-max", "cmp-90hx", "jetson-agx-orin-64gb"]
 )
 def test_an_architecture_that_nobody_measured_is_refused(name: str) -> None:
-    with pytest.raises(NoDataError, match="no measured GPU"):
+    with pytest.raises(NoDataError, match="fitted to no GPU of its kind"):
         card(name)
 
 
