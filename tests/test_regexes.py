@@ -168,7 +168,7 @@ def read_everything() -> None:
         for value in (
             vars(module).values() if name.startswith(("gpuwise.judge.audit", "gpuwise.checks")) else ()
         ):
-            if hasattr(value, "cache_clear"):
+            if hasattr(value, "cache_clear") and not isinstance(value, type):
                 value.cache_clear()
     article = (ROOT / "examples" / "article.md").read_text(encoding="utf-8")
     audit(AuditRequest(text=article))

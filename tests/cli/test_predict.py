@@ -420,4 +420,4 @@ def test_one_sequence_is_one(gpuwise: Cli, batch: str, said: str) -> None:
 
 def test_every_time_has_its_unit(gpuwise: Cli) -> None:
     code, _, err = gpuwise("calibrate", "--device", "cpu", "--time", "20")
-    assert (code, "write 20s" in err) == (2, True)
+    assert (code, "write 20ms, 20s" in err) == (2, True)

@@ -391,5 +391,5 @@ def test_a_gpu_that_nobody_measured_is_judged_by_what_is_stated(gpuwise: Call) -
     m4, radeon = verdicts.values()
     assert [m4[name]["verdict"] for name in ("llm-inference", "llm-finetuning")] == ["well suited", "runs"]
     assert "by its FP32" in m4["llm-finetuning"]["reason"]
-    assert "no measured GPU" in m4["llm-finetuning"]["no_speed"]
+    assert "fitted to no GPU of its kind" in m4["llm-finetuning"]["no_speed"]
     assert radeon["large-model-training"]["verdict"] == "not known"

@@ -603,13 +603,16 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         # What keeps every limit may only lack a price that is fresh.
         note = "no fresh price is known of what keeps the limits, is predicted well and runs current software"
         yield noted(note, only=_cards(need), acquire="own")
+        if not need.quiet and (others := _cards(need, fanless=True)) != _cards(need):
+            yield noted("only cards without fans keep the limits", only=others, acquire="own")
         if need.acquire == "own" and not (need.unproven or need.asks):
             yield noted(BY_SHEET, unproven=True)
 
 
-def _cards(need: Need) -> tuple[str, ...]:
-    """Everything that is sold singly and that the machine can hold: a PC has no fans for a server's cards."""
-    pc = (need.assumptions.host_usd == 0 or need.at_home) and not need.fans
+def _cards(need: Need, *, fanless: bool = False) -> tuple[str, ...]:
+    """Everything that is sold singly and that the machine can hold: a PC has no fans for a server's cards,
+    unless somebody puts one on it."""
+    pc = (need.assumptions.host_usd == 0 or need.at_home) and not (need.fans or fanless)
     pc &= need.precision != Precision.FP64  # Few others compute in it at all
     no = ("server", "embedded") if pc else ("embedded",)
     every = (spec for spec in catalog.all_gpus() if spec.text("form") in ("pcie", "soc"))

@@ -13,7 +13,7 @@ from gpuwise import store
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.model.precision import CACHES, NETWORK_PRECISIONS, WEIGHTS, Precision
-from gpuwise.model.question import Asked, Mode, Recipe, RunConfig, WorkloadSpec
+from gpuwise.model.question import MODES, Asked, Mode, Recipe, RunConfig, WorkloadSpec
 from gpuwise.model.result import Issue, Record, Result, grouped
 from gpuwise.model.units import significant
 from gpuwise.predictor.card import card
@@ -83,11 +83,13 @@ def predict(
     _check_from_one(batch=batches, counts=request.counts, **lengths)
     gpus, asked, note = request.gpus or tuple(spec.id for spec in catalog.all_gpus()), request.workload, ""
     like = None
-    if isinstance(asked, str) and not asked.endswith(".py"):  # A file is its own network
-        from gpuwise.judge.choose.need import presets, stand_in
-
+    is_file = isinstance(asked, str) and asked.endswith(".py")  # Which is its own network
+    if isinstance(asked, str) and not (is_file and request.mode in (*MODES, None)):
         asked, way, note = _step_of(asked, request.mode)
         request = replace(request, mode=way)
+    if isinstance(asked, str) and not is_file:
+        from gpuwise.judge.choose.need import presets, stand_in
+
         if preset := presets().get(asked):  # Of several workloads the first
             first = preset.workloads[0][0]
             note, asked = f"{asked} is taken as {first}, {preset.title}", first

@@ -200,3 +200,12 @@ def test_machines_hours_and_what_is_there(text: str, fields: dict[str, object]) 
     assert {name: said.get(name) for name in fields} == fields
     assert ("egress_gb" in said) == ("TB" in text)
     assert not (said.get("providers") and "too small" in text)
+
+
+@pytest.mark.parametrize(("items", "whole"), [(3.5e5, True), (3.7e5, False)])
+def test_rent_for_less_than_an_hour_is_said_to_be_of_a_whole_one(
+    need, speed, offer, items: float, whole: bool
+) -> None:  # type: ignore[no-untyped-def]
+    asked = need(items=items, acquire="rent", assumptions=replace(PLAIN, utilisation=1.0))
+    found = made(asked, [speed("rtx-4090", 100.0)], [offer("rtx-4090", 1.0, "on-demand")])
+    assert ("paid as a whole hour" in found.answer) == whole

@@ -60,7 +60,8 @@ class Cards(Words):
             self.copies = number
             self.notes.append(f"each of {number} machines holds the model, for its share of the people")
         elif not one:
-            self.ignore(several[0].strip())
+            self.machines = several[0].strip()
+            self.ignore(self.machines)
             self.notes.append("of one machine: nothing is known of a network between several")
 
     def _read_cards(self) -> None:

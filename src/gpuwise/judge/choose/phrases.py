@@ -93,7 +93,9 @@ def what_it_does(need: Need, first: Option, item: str) -> str:
     if priced.is_once(need) and first.outlay_usd:
         cost = ""  # One piece of work is not charged with the loss of value of years
     if need.period_s is None:
-        return f"{cost}in {seconds(first.time_s.value)} at {rate}"
+        short = first.time_s.value < 3600 * priced.LEAST_PAID_H
+        whole = ", paid as a whole hour," * (short and first.way in RENTS and first.way != "serverless")
+        return f"{cost}in {seconds(first.time_s.value)}{whole} at {rate}"
     every, busy = fit.PERIODS.get(need.period_s), f"{percent(first.time_s.value / need.period_s, 0)} of it"
     amount = f"{brief(need.items or 0.0)} {item}s"
     if first.way in RENTS and first.way != "serverless" and not need.batched:
