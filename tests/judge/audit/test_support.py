@@ -111,3 +111,17 @@ def test_a_name_of_two_sizes_is_of_either(name: str, verdict: str) -> None:
         f for f in audit.audit_text(table, "a.csv").findings if f.field == "power_w" and f.stated == "250"
     )
     assert found.verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("gpu", "stated", "verdict"),
+    [
+        ("RTX 3060", "3,600", "cannot tell"),  # of 3,584
+        ("RTX 4090", "16,000", "cannot tell"),  # of 16,384
+        ("RTX 5070", "6,400", "contradicts"),  # of 6,144
+        ("RTX 5070", "6,100", "cannot tell"),
+    ],
+)
+def test_a_text_may_state_cores_in_fewer_digits(gpu: str, stated: str, verdict: str) -> None:
+    found = verdicts(f"The {gpu} has {stated} CUDA cores.", "cuda_cores")
+    assert set(found.values()) == {verdict}

@@ -283,13 +283,19 @@ def _verdict(claim: Claim, right: bool, support: Support) -> Verdict:
     disputed = any(is_disputed(claim, stated, k) for k in known for stated in claim.values)
     # Of "148 / 152 SMs" one is right: the other is of an edition that the catalog lacks.
     disputed |= len(claim.values) > 1 and any(same(claim, v, k.value) for v in claim.values for k in known)
-    # "It has 3,600 cores", of 3,584
-    round_ = claim.block < GRID and claim.field in WHOLE and agrees(replace(claim, approximate=True))
-    disputed |= round_ and all(
-        isinstance(v, Number) and v.digits <= agree.FEW and v.value >= 1000 for v in claim.values
-    )
+    disputed |= claim.block < GRID and claim.field in WHOLE and _is_in_fewer_digits(claim)
     other = disputed or means_other(claim, support.of(claim) >= CONFIRMED)
     return "cannot tell" if other else "contradicts"
+
+
+def _is_in_fewer_digits(claim: Claim) -> bool:
+    """Whether a text rounds or cuts a number of parts: "it has 3,600 cores", of 3,584; but not of 3,840."""
+    known = numbers_of(k.value for k in evidence_of(claim))
+    return all(
+        isinstance(v, Number) and v.digits <= agree.FEW and v.value >= 1000
+        and any(abs(v.value - k) < 10.0 ** (len(f"{k:.0f}") - v.digits) for k in known)
+        for v in claim.values
+    )  # fmt: skip
 
 
 def _has_no_link(gpu_id: str, field: str) -> bool:
