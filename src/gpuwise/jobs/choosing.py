@@ -32,13 +32,13 @@ from gpuwise.judge.choose.candidates import (
 )
 from gpuwise.judge.choose.need import USUAL, need_for
 from gpuwise.judge.choose.speeds import Forecast
-from gpuwise.model.gpu import RENTS, Offer
+from gpuwise.model.gpu import MODULES, RENTS, Offer
 from gpuwise.model.judgement import Assumptions, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Issue, Record, firsts
 from gpuwise.model.units import listed, percent, seconds, usd
-from gpuwise.predictor.card import MODULES, UNMEASURED
+from gpuwise.predictor.card import UNMEASURED
 from gpuwise.show.table import Answer
 
 __all__ = ["choose", "need_for", "offers_with"]
@@ -65,7 +65,9 @@ def choose(
     if isinstance(need, str):
         need = needs.need_of(need, {}, rates, today=facts.today)[0]
     if not isinstance(need, Need):
-        raise InputError(f"{need!r:.80} is no need", hint="a question in words, or what need_for returns")
+        raise InputError(
+            f"choose takes a Need, not {need!r:.80}", hint="a question in words, or need_for(...)"
+        )
     for gpu in (*names_of(need), *need.have):  # a need of a file may name what is none
         catalog.get(gpu)
     try:

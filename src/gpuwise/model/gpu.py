@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Literal
 
+# Forms that no slot takes: they sit on the board of a server.
+MODULES = ("sxm", "oam")
 SourceKind = Literal["vendor", "third-party", "measured", "derived", "article"]
 Value = str | int | float | bool
 

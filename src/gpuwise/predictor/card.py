@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 from gpuwise.errors import InputError, NoDataError
 from gpuwise.facts import catalog
-from gpuwise.model.gpu import GpuSpec
+from gpuwise.model.gpu import MODULES, GpuSpec
 
 DATA = Path(__file__).with_name("data")
 FORMATS = ("fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8")
@@ -257,8 +257,6 @@ PCIE_LANE: Mapping[int, float] = MappingProxyType(
 # Of PCIe's bandwidth that a ring reaches with and without peer-to-peer (physical priors, not fitted).
 PCIE_SHARE, STAGED_SHARE = 0.5, 0.25
 UNMEASURED = "not predicted: the predictor was fitted to no GPU of its kind"
-# Forms that no slot takes: they sit on the board of a server.
-MODULES = ("sxm", "oam")
 
 
 def is_linked(spec: GpuSpec, count: int) -> bool:

@@ -175,11 +175,10 @@ def convolution_backward(call: Call) -> tuple[Node, ...]:
     dtype = "tf32" if call.tf32 and x.dtype == "fp32" else x.dtype
     flop = _products(w, x if transposed else grad)
     one = partial(node_of, call, "convolution", shape=shape, flop=flop, dtype=dtype)
-    made = []
+    direct, made = kernels.DIRECT * (dtype == "fp32" and max(dilation) > 1), []
     for gradient, of, image, other in ((gx, ":input", grad, w), (gw, ":weight", x, x)):
         if gradient is not None:
-            direct = dtype == "fp32" and max(dilation) > 1
-            suffix = of + _form(image, transposed=transposed) + kernels.DIRECT * direct
+            suffix = of + _form(image, transposed=transposed) + direct
             made.append(one(suffix=suffix, reads=touch(grad, other), writes=touch(gradient)))
     if gb is not None:
         bias = node_of(

@@ -18,10 +18,9 @@ from statistics import geometric_mean, median
 from typing import Any
 
 from gpuwise.facts import prices
-from gpuwise.model.gpu import GpuSpec, Offer
+from gpuwise.model.gpu import MODULES, GpuSpec, Offer
 from gpuwise.model.result import Record, firsts, grouped
 from gpuwise.model.units import Amount, gibibytes, listed, percent, significant, times, usd, watts, whole
-from gpuwise.predictor.card import MODULES
 from gpuwise.show.card import introduction, made_from_facts
 from gpuwise.show.charts import Mark, Rows, frontier, tradeoff
 from gpuwise.show.gpus import peak_value, quantity, short, side_by_side

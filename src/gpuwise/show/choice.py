@@ -63,7 +63,8 @@ def table(
     options = found.options if why or every else one_of_each(found)
     # Of each provider, number and GPU that was named the best row, whatever its rank; and what is there.
     named = [*firsts((o.provider, o) for o in options).values()] if len(need.providers) > 1 else []
-    asked = [option for option in options if option.way == "have" or option.gpu_id in few_of(need)]
+    names = few_of(need)
+    asked = [option for option in options if option.way == "have" or option.gpu_id in names]
     best = firsts(((o.gpu_id, o.count, o.way == "have"), o) for o in asked)
     named = [*dict.fromkeys((*named, *best.values()))]
     rest = len(options) if top is None else max(0, top - len(named))

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from gpuwise.facts import prices
-from gpuwise.model.gpu import GpuSpec, Offer
+from gpuwise.model.gpu import MODULES, GpuSpec, Offer
 from gpuwise.model.result import ORIGINS, Interval, Record, grouped
 from gpuwise.model.units import Amount, gibibytes, si, significant, usd, watts
 from gpuwise.show.charts import frontier, tradeoff
@@ -44,7 +44,7 @@ class Entry:
         form, segment = self.spec.text("form"), self.spec.text("segment")
         if form == "laptop" or segment == "embedded":
             return "laptop" if form == "laptop" else "embedded"
-        if form in ("sxm", "oam") or segment == "server":
+        if form in MODULES or segment == "server":
             return "server"
         return "workstation" if segment == "workstation" else "embedded" if form == "soc" else "desktop"
 

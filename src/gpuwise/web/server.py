@@ -284,7 +284,7 @@ def _work(facts: Facts, question: dict[str, str], data: bytes) -> guard.Answer:
 
 
 def _answer(view: View, form: str, place: Place) -> guard.Answer:
-    """The view as HTML, JSON or CSV. Raises its message where there is no data."""
+    """The view as HTML, JSON or CSV. Raises the view's error where JSON or CSV would hold no data."""
     if form in FORMATS:
         if view.message:
             raise view.message

@@ -26,8 +26,8 @@ from typing import Literal, get_args
 from gpuwise import store
 from gpuwise.errors import InputError, guess
 from gpuwise.facts import catalog
+from gpuwise.model.gpu import MODULES, Offer, OfferKind, Source
 from gpuwise.model.gpu import STALE_DAYS as STALE_DAYS
-from gpuwise.model.gpu import Offer, OfferKind, Source
 from gpuwise.model.result import grouped
 
 DATA = Path(__file__).with_name("data")
@@ -346,9 +346,9 @@ def of_machines(offers: Sequence[Offer], large: Collection[str]) -> list[Offer]:
         if not offer.per_hour or offer.source.id in by_machine or offer.source.id == "own-prices":
             return True
         name = offer.provider.casefold()
-        named = [size for gpu in offer.gpu_ids for size in sizes.get((name, gpu), ())]
-        board = any(catalog.get(gpu).text("form") in ("sxm", "oam") for gpu in offer.gpu_ids)
-        return min(named) <= offer.count if named else not (board and name in large)
+        if named := [size for gpu in offer.gpu_ids for size in sizes.get((name, gpu), ())]:
+            return min(named) <= offer.count
+        return name not in large or all(catalog.get(gpu).text("form") not in MODULES for gpu in offer.gpu_ids)
 
     return [offer for offer in offers if stands(offer)]
 

@@ -67,7 +67,7 @@ _LEAST = re.compile(r"\w\+(?! ?\d)")
 def means_other(claim: Claim, confirmed: bool) -> bool:
     """Whether a figure that the catalog does not hold may be right of what it does not say.
 
-    What its column holds of other GPUs tells which of two rates or clocks is meant: "confirmed".
+    `confirmed`: its column agrees with the catalog for other GPUs, so which rate or clock it states is known.
     """
     return (
         _LEAST.search(claim.stated) is not None

@@ -26,9 +26,9 @@ from gpuwise.judge.choose.need import ALIASES, DIFFUSION, USUAL, Purpose, is_mod
 from gpuwise.judge.choose.rules import RULES, P, compiled, finditer, fullmatch, match, search, sub
 from gpuwise.judge.choose.wording import amount_of, number_of, sellers, span_seconds
 from gpuwise.model import units
+from gpuwise.model.gpu import MODULES
 from gpuwise.model.judgement import Assumptions, Need
 from gpuwise.model.units import Latency, Work
-from gpuwise.predictor.card import MODULES
 from gpuwise.workloads import registry
 
 _ASSUMED = frozenset(each.name for each in fields(Assumptions))

@@ -18,9 +18,9 @@ from gpuwise.judge.choose.need import USUAL
 from gpuwise.judge.choose.rules import RULES, P, compiled, finditer, fullmatch, match, search, sub
 from gpuwise.judge.choose.wording import Words, amount_of, number_of, sellers
 from gpuwise.model import units
-from gpuwise.model.gpu import GpuSpec, OfferKind
+from gpuwise.model.gpu import MODULES, GpuSpec, OfferKind
 from gpuwise.model.judgement import Bill, Quote
-from gpuwise.predictor.card import MODULES, is_linked
+from gpuwise.predictor.card import is_linked
 
 
 class Cards(Words):

@@ -44,10 +44,9 @@ from gpuwise.judge.choose.need import (
     has_form,
 )
 from gpuwise.judge.choose.speeds import alone, apart, half_of, times
-from gpuwise.model.gpu import RENTS, Offer, Source
+from gpuwise.model.gpu import MODULES, RENTS, Offer, Source
 from gpuwise.model.judgement import Assumptions, Need, Way
 from gpuwise.model.result import Record
-from gpuwise.predictor.card import MODULES
 from gpuwise.predictor.rates import LEVEL
 
 Array = NDArray[np.float64]

@@ -94,16 +94,16 @@ def recommend(
     rented = [row.offer.count if row.offer and row.way in RENTS else row.count for row in them.rows]
     ok, few = fit.kept(found, len(them)), them.count / np.array(rented, dtype=float) <= MANY
     ok &= few | ~(ok & few).any()  # Nobody looks after dozens of machines where fewer do
+    names = priced.few_of(need)
     places = ordered(them, ok, every_provider=every_provider)
     left = fit.rejected(need, them, found, speeds, offers)
     if not places:
-        there = (*dict.fromkeys((*priced.few_of(need), *need.have)),)
+        there = (*dict.fromkeys((*names, *need.have)),)
         named = fit.why_not(there, {g: why.detail for g, why in left.items()})
         raise fit.contradiction(them, found, named or fit.too_small(need, speeds))
     # What was named has a place: behind what is known better, behind text that comes as people read, and
     # behind what has memory to spare and runs at full power.
     rough, slow = not need.unproven, IN_PACE in need.notes and need.goal == "cost"
-    names = priced.few_of(need)
     behind = {
         p: (rough and them.rows[p].speed.is_rough and them.rows[p].way != "have")
         or (slow and max(1, need.concurrent) / them.speed[p] > USUAL_TPOT_S)

@@ -45,12 +45,12 @@ from gpuwise.judge.choose.need import (
     presets,
 )
 from gpuwise.judge.choose.speeds import OLDEST, STAND_IN, Forecast
-from gpuwise.model.gpu import GpuSpec, Offer
+from gpuwise.model.gpu import MODULES, GpuSpec, Offer
 from gpuwise.model.judgement import Need, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import Basis, Interval, Issue, Record, Result, grouped
 from gpuwise.model.units import gibibytes, seconds, significant, usd
-from gpuwise.predictor.card import MODULES, UNMEASURED, is_linked, is_staged
+from gpuwise.predictor.card import UNMEASURED, is_linked, is_staged
 from gpuwise.predictor.forecast import FITS
 from gpuwise.workloads import registry
 
@@ -188,12 +188,13 @@ class _Rows:
             return
         # On kernels without a prediction every card rests on its sheet: none is known worse than others.
         anyway = ("ok", {"unproven": True})
-        # Where a maker's cards were measured, those of another by their sheets alone are no rivals.
+        # A vendor of whose cards nothing was measured is not ranked beside one of whose cards something was.
         shown = {
             self.specs[row.gpu].vendor for row in them.rows if row.speed.basis in ("measured", "published")
         }
         # What is there or was named is an option however little is known of how fast it is: that is said.
-        asked = have | self.every(lambda row, spec: row.gpu in few_of(need))
+        names = few_of(need)
+        asked = have | self.every(lambda row, spec: row.gpu in names)
         known = self.every(lambda row, spec: not row.speed.is_rough)
         if need.mode == "compute" and shown:
             known &= self.every(lambda row, spec: spec.vendor in shown)
@@ -205,7 +206,7 @@ class _Rows:
         yield self.limit("unproven", asked | new | (meant & (need.mode == "compute")), UNSUPPORTED, anyway)
 
     def made_for(self) -> Iterator[Limit]:
-        """For FP64: cards without full-rate FP64 units are no faster than the host's processor."""
+        """Of FP64 work: a card with few FP64 units is no faster than the host's CPU."""
         if self.need.precision == Precision.FP64 and not (self.named or self.have.all()):
             made = self.every(lambda row, spec: made_for_fp64(row.gpu))
             yield self.limit("fp64", self.have | made, NO_FP64, ("a GPU made for it", {}))
@@ -260,7 +261,7 @@ class _Rows:
             # Only a language model is shared out over cards, over more than are there of no smaller ones.
             single, added = self.number("memory_bytes"), them.count > len(need.have)
             size = single * (them.count if need.task else 1.0)
-            # Of work that is named nobody misses memory that it leaves free.
+            # An upgrade may have less memory than what is there if the named work does not fill it.
             taken = [
                 max(need.least_gb * 1e9, m.value if (m := row.speed.memory_bytes) else 0.0)
                 for row in them.rows
@@ -418,7 +419,8 @@ def _card(need: Need, them: Candidates, specs: Mapping[str, GpuSpec]) -> Iterato
         yield _bound("memory of all", all_of_it, need.total_gb - HALF_GB, all_have, "{}",
                      lambda v: (f"{floor(v)}GB", {"total_gb": float(floor(v))}), upper=False)  # fmt: skip
     if need.form is not None:
-        good = {gpu: has_form(spec, need.form) or gpu in few_of(need) for gpu, spec in specs.items()}
+        named = few_of(need)
+        good = {gpu: has_form(spec, need.form) or gpu in named for gpu, spec in specs.items()}
         ok, unknown = np.array([good[row.gpu] for row in them.rows], dtype=bool), np.full(len(them), np.nan)
         reason = f"is not {need.form}"
         yield Limit("form", ok, unknown, True, lambda p: reason, lambda v: ("any", {"form": None}))
@@ -618,7 +620,7 @@ def is_unknown(why: str) -> bool:
 
 
 def no_price(need: Need, gpu: str, offers: Sequence[Offer] = (), together: int = 0) -> str:
-    """Why a GPU has no option that nobody offers within the limits, in the number that does the work."""
+    """Which price is missing of a GPU that fits the limits, in the number of GPUs that does the work."""
     form = catalog.get(gpu).text("form")
     if need.acquire == "own" and form in MODULES:
         systems = [o for o in offers if o.gpu_ids == (gpu,) and not o.per_hour and o.count > 1]

@@ -14,7 +14,7 @@ import difflib
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cache
@@ -175,10 +175,10 @@ def need_for(
     Names without a share have equal ones. Raises InputError for a name or form that is unknown, and for what
     the workload does not have.
     """
-    given = work_on.items() if isinstance(work_on, Mapping) else work_on
-    named = [
-        (one, 1.0) if isinstance(one, str) else one for one in ([given] if isinstance(given, str) else given)
-    ]
+    several: Iterable[str | tuple[str, float]] = [work_on] if isinstance(work_on, str) else work_on
+    if isinstance(work_on, Mapping):
+        several = work_on.items()
+    named = [(one, 1.0) if isinstance(one, str) else one for one in several]
     if gpus is not None and not all(isinstance(count, int) for count in gpus):
         raise InputError(f"gpus takes two numbers, not {gpus!r}", hint="gpus=(1, 8)")
     alone = named[0][0] if len(named) == 1 else ""
