@@ -10,7 +10,7 @@ from itertools import pairwise, permutations
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
-from gpuwise.judge.audit.cells import FORMATS, SUMMED, Label, Reading, ability_of, label_of, readings
+from gpuwise.judge.audit.cells import FORMATS, SUMMED, Label, Reading, ability_of, label_of, own_field, readings
 from gpuwise.judge.audit.read import Cell
 from gpuwise.judge.audit.words import (
     COUNTED,
@@ -72,6 +72,10 @@ _COUNT = re.compile(
     re.IGNORECASE,
 )
 
+# Fields of names, and of values by their unit, that say themselves what they are of.
+OWN_NAMES = frozenset({"architecture", "chip", "memory_type"})
+OWN_FIELDS = {"bytes": ("memory_bytes",), "bytes/s": ("memory_bytes_per_s",), "w": ("power_w",), "nm": ("process_nm",),
+              "bit": ("memory_bus_bits",)}  # fmt: skip
 # Fields of which a table may state what one part of the chip has.
 OF_PARTS = SUMMED | {"l2_bytes", "sm_count"}
 # The head of a column that names a variant of the GPU above the table and nothing else.
@@ -536,6 +540,8 @@ class Grid:
         standing = {at for at, n in count.items() if n > LEAST and right[at] >= FIRM * n}
         # "2x186 GB" makes the row one of a pair of GPUs; the rest may be of both together.
         doubled = {(p.row, p.owner.text) for p in best if p.reading.token.count > 1 == p.owner.count}
+        if any(best is one for one in options[:2]) and best:
+            best = [*best, *self.of_themselves(best is options[1], best)]
         systems = {n for n, cells in enumerate(self.rows) if any(_is_of_system(c.text) for c in cells)}
         headed = _is_of_system(self.scope.title) or _is_of_system(self.scope.above)
         for placed in best:
@@ -630,8 +636,8 @@ class Grid:
                 yield f"{tops.get(column, '')} {cell.text}"
         yield tops.get(placed.column, "")
 
-    def by_row(self) -> Iterator[_Placed]:
-        """GPUs down the side, fields along the top."""
+    def owned(self) -> list[Owned]:
+        """The rows of GPUs down the side."""
         owned: list[Owned] = []
         owner: Subject | None = None
         name = 0
@@ -654,6 +660,11 @@ class Grid:
                 owner = None
             if owner is not None:
                 owned.append((number, row, self.counted(owner, row), name))
+        return owned
+
+    def by_row(self) -> Iterator[_Placed]:
+        """GPUs down the side, fields along the top."""
+        owned = self.owned()
         rented = any(CUES["machine_column"].search(cell.text) for cell in self.header)
         sizes = sum(label.first == "memory_bytes" for label in self.labels)
         for column, label in enumerate(self.labels if owned else ()):
@@ -679,6 +690,46 @@ class Grid:
                 # No value is of a field that the label names: "Shader performance" above TFLOPS.
                 placed = [*self.below(one[0], owned, column, one[1])]
             yield from placed
+
+    def of_themselves(self, along: bool, placed: Sequence[_Placed]) -> Iterator[_Placed]:
+        """What cells of GPUs state besides, in words or units that say what it is: "P100 (Pascal)", "5nm, 450
+        W". It is what the catalog confirms; where it confirms most of a column, the rest is of that field."""
+        read = defaultdict[tuple[int, int], str](str)
+        for one in placed:
+            read[one.row, one.column] += f" {one.reading.token.text}"
+        lines: dict[object, list[_Placed]] = defaultdict(list)
+        for row, column, owner in self.cells_of(along):
+            cell = self.rows[row][column]
+            label = self.label(self.rows[row][0].text) if along else self.labels[column]
+            if len(cell.text) > NAME or label.first == "" or self.is_list(cell, label):
+                continue
+            tokens = scan(cell.text)
+            for place, token in enumerate(tokens):
+                if token.kind not in ("value", "name") or token.text in read[row, column]:
+                    continue
+                said = own_field(cell.text, tokens, place) if token.kind == "value" else token.field
+                fields = OWN_FIELDS.get(token.measures, ()) if token.kind == "value" else OWN_NAMES & {said}
+                for field in fields if said in (None, *fields) else ():
+                    values = token.numbers or (token.name,)
+                    reading = Reading(field=field, values=values, token=token)
+                    known = is_known(owner, reading)
+                    one = _Placed(cell, owner, reading, row, column, label.text, known)
+                    lines[row if along else column, field].append(one)
+        for found in lines.values():
+            known = sum(one.known for one in found)
+            told = known >= max(LEAST, FIRM * len(found))
+            for one in found:
+                if one.known or (told and one.reading.field in OWN_NAMES):
+                    yield one
+
+    def cells_of(self, along: bool) -> Iterator[tuple[int, int, Subject]]:
+        """The row, the column and the GPU of each cell of GPUs down the side, or along the top."""
+        if not along:
+            for number, row, owner, _ in self.owned():
+                yield from ((number, column, owner) for column in range(min(len(row), len(self.labels))))
+            return
+        for column, owner in self.columns.items():
+            yield from ((n, column, owner) for n, row in enumerate(self.rows) if column < len(row))
 
     def below(self, label: Label, owned: Sequence[Owned], column: int, sure: bool) -> Iterator[_Placed]:
         """What the cells of a column claim of the GPUs of their rows."""
