@@ -175,8 +175,8 @@ CHIP = re.compile(_NAMES["chip"])
 
 
 def chip_of(text: str) -> str:
-    """The chip that its cut or its stepping is of: "AD106-350-A1"."""
-    return re.sub(r"(?<=\d{3})-\d{3}.*", "", text)
+    """The chip that its cut or its stepping is of: "AD106-350-A1", "Navi 31 XTX"."""
+    return re.sub(r"(?<=\d{3})-\d{3}.*|(?<=\d) (?:X|L|Pro).*", "", text)
 
 
 # How numbers begin that say which one: "Fourth-generation".
