@@ -705,13 +705,16 @@ class Grid:
                 continue
             tokens = scan(cell.text)
             for place, token in enumerate(tokens):
-                if token.kind not in ("value", "name") or token.text in read[row, column]:
+                # "1.94 TB/s (80 GB)" is of a variant.
+                variant_of = token.measures == "bytes" and cell.text[: token.start].endswith("(")
+                if token.kind not in ("value", "name") or token.text in read[row, column] or variant_of:
                     continue
                 said = own_field(cell.text, tokens, place) if token.kind == "value" else token.field
                 fields = OWN_FIELDS.get(token.measures, ()) if token.kind == "value" else OWN_NAMES & {said}
                 for field in fields if said in (None, *fields) else ():
                     values = token.numbers or (token.name,)
-                    reading = Reading(field=field, values=values, token=token)
+                    # A unit alone does not say whose it is.
+                    reading = Reading(field=field, values=values, token=token, either=token.kind == "value")
                     known = is_known(owner, reading)
                     one = _Placed(cell, owner, reading, row, column, label.text, known)
                     lines[row if along else column, field].append(one)
@@ -1133,7 +1136,7 @@ def claim_of(
     total = reading.total and owner.count > 1
     return Claim(
         line=line, gpu=owner.text, gpu_ids=owner.gpu_ids, field=reading.field, values=reading.values,
-        stated=reading.token.text, block=block, line_of_field=line_of_field,
+        stated=reading.token.text.replace("\u202f", " "), block=block, line_of_field=line_of_field,
         approximate=reading.token.approximate, at_most=reading.token.at_most,
         is_range=reading.token.is_range, sparse=reading.sparse, vector=reading.vector,
         several=owner.several, count=owner.count * reading.token.count,

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache, partial
-from itertools import accumulate, pairwise, permutations
+from itertools import accumulate, groupby, pairwise, permutations, zip_longest
 
 from gpuwise.judge.audit.cells import NEAR, Label, Reading, label_of, readings
 from gpuwise.judge.audit.grid import (
@@ -46,6 +46,8 @@ WORDS = 4
 LEAST = 3
 # Characters of a cell that ran together with its neighbours.
 MOST_CELL = 14
+# Values and words of a cell in a table that lost its ends.
+MOST_PARTS = 4
 # Cells of such a row that the catalog does not confirm.
 MOST_ODD = 2
 
@@ -102,6 +104,8 @@ _CORNER = re.compile(r"\W*(?:\w{2,20}\W+){0,2}")
 _BRAND = re.compile(r"(?:(?:NVIDIA|AMD|GeForce|RTX|Tesla|Quadro|Radeon) ){1,2}", re.IGNORECASE)
 # A cell without a value among those of a line.
 _EMPTY = re.compile(r"(?<=\s)(?:[-\u2013?]|n/a)(?=\s|$)", re.IGNORECASE)
+# The space in "16 384 st.", behind which a unit stands.
+_SPACED = re.compile(r"(?<=[^\d.,]\d) (?=\d{3}(?:,\d)? [^\W\d])|(?<=[^\d.,]\d\d) (?=\d{3}(?:,\d)? [^\W\d])")
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 
 # Characters of a head of which the names are one part of so many.
@@ -752,35 +756,73 @@ def _sides(text: str, pair: Sequence[Subject]) -> list[str] | None:
 def _in_one_line(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """A table that lost all its ends, "GPU A100 L40S Memory 80 GB 48 GB TDP 400 W 350 W": names in a row,
     then a label and as many values, again and again; cells may go on behind the end of a line."""
-    gpus = _leading(lines[start].text)
-    if len(gpus) < 2:
+    below = lines[start + 1 : start + 3]
+    if not (_leading(lines[start].text) or (any(len(one.text) > ROW for one in below) and _head(lines[start].text))):
         return None
     end = start + 1
     while end < len(lines) and end - start < MOST_LINES and not lines[end].text.rstrip().endswith((".", ":")):
         end += 1
     text, place = _run_together(lines[start:end])
-    tokens = [t for t in _with_empty(text) if t.start >= gpus[-1].end]
+    gpus = _leading(text)
+    # A name that begins a line is another one of the column before: "RTX 4070 Ti" / "RTX 4080 12 GB".
+    begun = [gpu for n, gpu in enumerate(gpus) if not n or place(gpu.start) == place(gpus[n - 1].start)]
+    # A space may part thousands, or cells: "16 384 MHz 9 728 MHz".
+    texts = dict.fromkeys((text, _SPACED.sub("\u202f", text)))
+    ways = [(one, names) for one in texts for names in dict.fromkeys((tuple(gpus), tuple(begun))) if len(names) > 1]
+    tables = [_rows_in_line(one, names, gpus[-1].end) for one, names in ways]
+    best = max(tables, key=lambda rows: Grid(tuple(rows), scope).worth(), default=[])
+    if len(best) <= LEAST:
+        return None
     rows: Rows = []
-    at, last = 0, gpus[-1].end
+    for label, *cells in best:
+        # What a cell says on its second line is a row of its own with the same label.
+        parts = [
+            [(at, " ".join(m[0] for m in words)) for at, words in groupby(
+                re.finditer("[^ ]+", cell.text), key=lambda m, cell=cell: place(cell.line + m.start()))]
+            for cell in cells
+        ]  # fmt: skip
+        lines_of = zip_longest(*parts, fillvalue=(place(label.line), ""))
+        rows += [
+            tuple(Cell(lines[start + at].line, part) for at, part in ((place(label.line), label.text), *row))
+            for row in lines_of
+        ]
+    ends = max(place(cell.line + len(cell.text) - 1) for row in best for cell in row if cell.text)
+    return rows, start + ends + 1, True
+
+
+def _rows_in_line(text: str, gpus: Sequence[Token], last: int) -> Rows:
+    """The names and the rows of such a table, each cell with the place in the text where it begins."""
+    rows: Rows = [tuple(Cell(0, name) for name in ("", *(t.text for t in gpus)))]
+    tokens = [t for t in _with_empty(text) if t.start >= last]
+    for n, (one, token, follows) in enumerate(zip(tokens, tokens[1:], tokens[2:], strict=False), 1):
+        if one.dimension == follows.dimension == "bare" and token.numbers and token.dimension != "bare":
+            # "661 448 448 TFLOPS 13.4 10 14.9": the unit of the last one is the label of the next row.
+            written = re.match(r"[\d.,\u202f]*", token.text)
+            tokens[n] = scan(written[0])[0] if written and written[0] else token
+            tokens[n] = replace(tokens[n], start=token.start, end=token.start + len(tokens[n].text))
+    at = 0
     while at < len(tokens):
-        cells = _alike(tokens, at, len(gpus))
-        at += 1
+        cells, size = _alike(tokens, at, len(gpus))
+        first = tokens[at]
+        label = text[_label_from(tokens[: at + 1], last) : first.start].strip()
+        one = first.kind == "name" and label_of(label).first == first.field
+        at += max(1, size)
+        if not cells and not one:
+            continue
         if cells:
-            label = Cell(lines[start].line, text[_label_from(tokens[:at], last) : cells[0].start].strip())
-            at = tokens.index(cells[-1]) + 1
             # "24 GB GDDR6X" is one cell.
-            while (
-                at < len(tokens) and tokens[at].kind == "name" and tokens[at].start - tokens[at - 1].end < 3
-            ):
+            while at < len(tokens) and tokens[at].kind == "name" and tokens[at].start - tokens[at - 1].end < 3:
                 at += 1
-            last = tokens[at - 1].end
-            edges = [*(t.start for t in cells[1:]), last]
-            rows.append((label, *(
-                Cell(lines[start + place(a.start)].line, text[a.start : b].strip())
-                for a, b in zip(cells, edges, strict=True)
-            )))  # fmt: skip
-    header = tuple(Cell(lines[start].line, name) for name in ("", *(t.text for t in gpus)))
-    return ([header, *rows], start + place(last) + 1, True) if len(rows) >= LEAST else None
+        # A name that follows its label alone is that of all: "Architecture Blackwell AI TOPS 1,824 992".
+        last = tokens[at - 1].end
+        if len(cells) > 1 == at - tokens.index(cells[-1]):
+            # "16 GB on board 24 GB on board"
+            behind = text[cells[0].end : cells[1].start].rstrip()
+            last += len(behind) * text.startswith(behind, last)
+        edges = [*(t.start for t in cells[1:]), last]
+        found = zip(cells or [first], edges, strict=True)
+        rows.append((Cell(first.start, label), *(Cell(a.start, text[a.start : b].strip()) for a, b in found)))
+    return rows
 
 
 def _of_one_shape(lines: Sequence[Line], start: int, scope: Scope) -> Found:
@@ -907,19 +949,22 @@ def _leading(text: str) -> list[Token]:
     return run
 
 
-def _alike(tokens: Sequence[Token], at: int, count: int) -> list[Token]:
-    """As many values of one kind as there are GPUs, from a token on, nothing but their own words between."""
-    cells = list[Token]()
-    shape, end = None, tokens[at].start
-    for token in tokens[at:]:
-        if len(cells) == count or token.kind in ("field", "gpu") or token.start - end > NEAR:
-            break
-        mine = (token.kind, token.dimension, token.field)
-        if token.field == "none" or shape in (None, mine):
-            shape = shape if token.field == "none" else mine
-            cells.append(token)
-        end = token.end
-    return cells if len(cells) == count and shape else []
+def _alike(tokens: Sequence[Token], at: int, count: int) -> tuple[list[Token], int]:
+    """As many cells of one shape as there are GPUs, from a token on, nothing but their own words between: the
+    first token of each, and how many tokens they are. A cell may be "24 GB GDDR7 256-bit bus"."""
+    shapes = [
+        ("none",) if t.field == "none" else (t.kind, t.dimension, t.field)
+        for t in tokens[at : at + MOST_PARTS * count]
+    ]
+    if shapes[0][0] in ("field", "gpu"):
+        return [], 0
+    for size in range(1, min(len(shapes) // count, MOST_PARTS) + 1):
+        run = tokens[at : at + size * count]
+        apart = any(b.start - a.end > NEAR for a, b in pairwise(run)) or any(t.kind == "gpu" for t in run)
+        parts = {shape for shape in zip(*[iter(shapes[: size * count])] * size, strict=True)}
+        if not apart and len(parts - {(("none",),)}) == 1:
+            return run[::size], size * count
+    return [], 0
 
 
 def _with_empty(text: str) -> tuple[Token, ...]:
@@ -1166,6 +1211,6 @@ def _again(kinds: Sequence[object], count: int) -> Iterator[tuple[int, int]]:
 
 # In the order in which they are tried.
 READERS: tuple[Callable[[Sequence[Line], int, Scope], Found], ...] = (
-    _broken, _delimited, _separated, _under_one_word, _under_fields, _under_gpus, _in_parentheses,
-    _in_one_line, _of_one_shape, _rows_of_lines, _columns_of_lines,
+    _broken, _delimited, _separated, _under_one_word, _under_fields, _in_one_line, _under_gpus,
+    _in_parentheses, _of_one_shape, _rows_of_lines, _columns_of_lines,
 )  # fmt: skip

@@ -443,7 +443,7 @@ def count_of(written: str) -> int:
 
 def number_of(written: str, factor: float = 1.0) -> Number:
     """A number as printed: 1,792 by thousands, 27,8 by decimals, trailing zeros of whole ones not exact."""
-    plain = re.sub(r"['\u2019\u2009 ]|,(?=\d{3}(?!\d))", "", written).replace(",", ".")
+    plain = re.sub(r"['\u2019\u2009\u00a0\u202f ]|,(?=\d{3}(?!\d))", "", written).replace(",", ".")
     # "400.0" is how programs write 400.
     digits = re.sub(r"(?<=\d{3})\.0$", "", plain.partition("e")[0]).lstrip("0")
     digits = digits if "." in digits else digits.rstrip("0")
