@@ -1,12 +1,12 @@
-"""Count what texts state in the reach of a GPU, and what of it `gpuwise audit` reads.
+"""Count what texts state of GPUs that the catalog confirms, and what of it `gpuwise audit` reads.
 
     python -m evaluation.audit.reading TEXTS... [-v]
 
-TEXTS are files or folders; nothing in them is marked. A token types itself where it has a unit of ours or is
-the name of an architecture, a chip, a memory or a date; so does a number alone in a cell, by a head that names
-its field. A GPU of the catalog is in reach on the line or in the row, in the head of the column, in a heading
-above, or in one of the lines right above. The table has a row for each layout, type and reason: `left` is
-what the audit reports as not assigned, `silent` what it does not mention. `-v` prints each token not read.
+TEXTS are files or folders; nothing in them is marked. Counted is each number and each name (of an architecture,
+a chip, a memory, a date) that a GPU in reach has, as the catalog says: named on the line or in the row, in the
+head of the column, in a heading above, or in one of the lines right above. Small numbers need a unit. The table
+has a row for each layout, field and reason: `left` is what the audit reports as not assigned, `silent` what it
+does not mention. `-v` prints each that is not read.
 """
 
 from __future__ import annotations
@@ -14,70 +14,71 @@ from __future__ import annotations
 import argparse
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuwise.judge.audit import document, files_of, read
-from gpuwise.judge.audit.cells import label_of
-from gpuwise.judge.audit.words import Token, scan
+from gpuwise.judge.audit import document, evidence, files_of, read
+from gpuwise.judge.audit.words import FIELDS, Token, scan
 from gpuwise.model.judgement import Claim
 
-# Units and names that say what they are of.
-UNITS = frozenset({"bytes", "bytes/s", "w", "op/s", "hz", "bit", "nm"})
-NAMES = frozenset({"architecture", "chip", "memory_type", "launch", "compute_capability"})
+# Fields by the dimension of a value; those of bare numbers from LARGE on.
+OF_UNIT = {
+    "bytes": ("memory_bytes",), "bytes/s": ("memory_bytes_per_s", "link_bytes_per_s"), "w": ("power_w",),
+    "op/s": tuple(f for f in FIELDS if f[:5] == "peak:" != f), "hz": ("boost_hz", "base_hz"), "nm": ("process_nm",),
+    "bit": ("memory_bus_bits",), "bare": ("cuda_cores", "stream_processors"),
+    "count": ("transistors",),
+}  # fmt: skip
+NAMES = frozenset({"architecture", "chip", "memory_type", "launch"})
+LARGE = 500
 # Lines above that may name the GPU of a line; characters of a line that is no sentence.
 ABOVE, SHORT = 12, 90
+Ids = frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A token in the reach of a GPU."""
+    """What a text states of a GPU in reach."""
 
     line: int
     text: str
     layout: str
-    type: str
+    field: str
     place: str
     """The text around it."""
 
 
-def has_gpu(text: str) -> bool:
-    return any(t.kind == "gpu" and t.gpu_ids for t in scan(text))
+def gpus_in(text: str) -> Ids:
+    return frozenset(i for t in scan(text) if t.kind == "gpu" for i in t.gpu_ids)
 
 
-def type_of(token: Token, text: str, head: str) -> str | None:
-    """What a token says that it is, or the head of its column or row; None where neither does."""
+def field_of(token: Token, ids: Ids) -> str | None:
+    """The field of which a GPU in reach has what the token states."""
     if token.kind == "name":
-        return token.field if token.field in NAMES else None
-    if token.kind != "value" or not token.numbers:
-        return None
-    if token.dimension in UNITS:
-        return token.dimension
-    field = label_of(head).first if token.dimension == "bare" else None
-    return f"number under {field}" if field and token.text == text.strip(" *~$") else None
+        fields: Sequence[str] = (token.field,) if token.field in NAMES else ()
+    else:
+        small = token.dimension == "bare" and not any(n.value >= LARGE for n in token.numbers)
+        fields = () if token.kind != "value" or small else OF_UNIT.get(token.dimension, ())
+    values = token.numbers or (token.name,)
+    return next((f for f in fields for i in ids for v in values if evidence.supports(i, f, v)), None)
 
 
 def stated_in(blocks: tuple[read.Block, ...]) -> Iterator[Stated]:
-    headings: dict[int, bool] = {}
-    above: list[bool] = []
+    headings: dict[int, Ids] = {}
+    above: list[Ids] = []
     for block in blocks:
-        under = any(headings.values())
+        under = frozenset[str]().union(*headings.values())
         if isinstance(block, read.Table):
-            head = block.rows[0] if block.rows else ()
-            tops = [has_gpu(cell.text) for cell in head]
-            for number, row in enumerate(block.rows):
-                named = any(has_gpu(cell.text) for cell in row)
+            tops = [gpus_in(cell.text) for cell in block.rows[0]] if block.rows else []
+            for row in block.rows:
+                named = frozenset[str]().union(*(gpus_in(cell.text) for cell in row))
                 for column, cell in enumerate(row):
-                    if not (under or named or tops[column : column + 1] == [True]):
-                        continue
-                    along = any(tops) and column and len(row) and not named
-                    label = row[0].text if along else head[column].text if column < len(head) else ""
+                    top = tops[column] if column < len(tops) else frozenset[str]()
                     for token in scan(cell.text):
-                        if found := type_of(token, cell.text, label if number or along else ""):
-                            yield Stated(cell.line, token.text, "table", found, f"{label}: {cell.text}")
+                        if found := field_of(token, named or top or under):
+                            yield Stated(cell.line, token.text, "table", found, " | ".join(c.text for c in row))
             continue
-        named = has_gpu(block.text)
+        named = gpus_in(block.text)
         if isinstance(block, read.Heading):
             headings = {level: one for level, one in headings.items() if level < block.level}
             headings[block.level] = named
@@ -85,10 +86,10 @@ def stated_in(blocks: tuple[read.Block, ...]) -> Iterator[Stated]:
         else:
             kind = "code" if block.code else "list" if block.item else "line"
             layout = kind if len(block.text) <= SHORT or kind != "line" else "prose"
-        if under or named or any(above):
-            for token in scan(block.text):
-                if found := type_of(token, block.text, ""):
-                    yield Stated(block.line, token.text, layout, found, block.text)
+        near = frozenset[str]().union(*above)
+        for token in scan(block.text):
+            if found := field_of(token, named or under | near):
+                yield Stated(block.line, token.text, layout, found, block.text)
         above = [*above[1 - ABOVE :], named]
 
 
@@ -117,27 +118,25 @@ def reading(path: Path) -> list[tuple[Stated, str]]:
 
 def main(texts: list[Path], verbose: bool) -> None:
     groups: dict[tuple[str, str, str], list[tuple[str, Stated]]] = defaultdict(list)
-    every, sites = Counter[tuple[str, str]](), Counter[str]()
+    every, total = Counter[tuple[str, str]](), Counter[str]()
     for path in (file for one in texts for file in files_of(one)):
-        found = reading(path)
-        for one, reason in found:
-            every[one.layout, one.type] += 1
-            sites["all"] += 1
-            sites[reason] += 1
+        for one, reason in reading(path):
+            every[one.layout, one.field] += 1
+            total[reason] += 1
             if reason != "read":
-                groups[one.layout, one.type, reason].append((path.name, one))
-    for (layout, kind, reason), unread in sorted(groups.items(), key=lambda item: -len(item[1])):
+                groups[one.layout, one.field, reason].append((path.name, one))
+    for (layout, field, reason), unread in sorted(groups.items(), key=lambda item: -len(item[1])):
         pages = len({name for name, _ in unread})
-        print(f"{layout:8} {kind:32} {reason:7} {len(unread):5} of {every[layout, kind]:5} on {pages} pages")
+        print(f"{layout:8} {field:20} {reason:7} {len(unread):5} of {every[layout, field]:5} on {pages} pages")
         for name, one in unread if verbose else ():
             print(f"    {name}:{one.line}: {one.text} | {one.place[:140]}")
-    total = sites["all"]
-    print(f"read {sites['read']}/{total} = {sites['read'] / max(1, total):.1%}; left {sites['left']}; silent {sites['silent']}")
+    share = total["read"] / max(1, sum(total.values()))
+    print(f"read {total['read']}/{sum(total.values())} = {share:.1%}; left {total['left']}; silent {total['silent']}")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("texts", nargs="+", type=Path)
-    parser.add_argument("-v", "--verbose", action="store_true", help="print each token that is not read")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print each that is not read")
     asked = parser.parse_args()
     main(asked.texts, asked.verbose)

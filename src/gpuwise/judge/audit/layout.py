@@ -1131,7 +1131,7 @@ def _before(body: Sequence[Line], count: int) -> Arranged:
         own = [li for li in values if li.paragraph == body[at].paragraph]
         values = own if len(own) == count else values
         # A value more than there are GPUs: the label is not the one of all of them.
-        more = any(t.kind != "field" for li in values[count : count + 1] for t in scan(li.text))
+        more = any(t.kind != "field" for li in values[count : count + 2] for t in scan(li.text))
         if kind(body[at].text) == "F" and len(values) >= count and not more:
             rows.append((body[at], *values[:count]))
             end = body.index(values[count - 1], at) + 1
