@@ -62,6 +62,7 @@ DIFFER_BY_SIZE = frozenset({"memory_bytes_per_s", "memory_type", "memory_bus_bit
 # Dimensions that values of one field have, with a label of it.
 OF_ONE_FIELD = {"bytes/s": "memory bandwidth", "bit": "memory bus"}
 _ASIDE = re.compile(r"\([^()]{1,40}\)")
+_MACHINE = re.compile(rf"{CUES['machine'].pattern}|\bsystems?\b", re.IGNORECASE)
 _SIZES = re.compile(r"\d{1,3} ?(?:GB)? ?(?:/|or|and) ?\d{1,3} ?GB", re.IGNORECASE)
 _SHARE = re.compile(r"\s*1/\d")
 _TIMES_FIRST = re.compile(r"\s*\d{1,3}\s?[x\u00d7]")
@@ -181,7 +182,9 @@ def name_of(text: str) -> Subject | None:
         return None
     before = [t for t in tokens if t.kind == "value" and t.start < gpus[0].start]
     named = sum(t.end - t.start for t in gpus)
-    if named < 0.35 * len(CUES["plain_label"].sub("", CUES["board_maker"].sub("", text))):
+    # "DGX H100 system"
+    rest = CUES["plain_label"].sub("", CUES["board_maker"].sub("", _MACHINE.sub("", text)))
+    if named < 0.35 * len(rest):
         return None
     found = None if any(t.dimension not in ("bare", "other") for t in before) else subject_of(text, gpus)
     # "H100 GPU accelerator (PCIe)", but not "A100 40/80GB" or "H100 (SXM/PCIe)"
@@ -701,13 +704,14 @@ class Grid:
         for row, column, owner in self.cells_of(along):
             cell = self.rows[row][column]
             label = self.label(self.rows[row][0].text) if along else self.labels[column]
-            if len(cell.text) > NAME or label.first == "" or self.is_list(cell, label):
+            if len(cell.text) > NAME or self.is_list(cell, label):
                 continue
             tokens = scan(cell.text)
             for place, token in enumerate(tokens):
                 # "1.94 TB/s (80 GB)" is of a variant.
                 variant_of = token.measures == "bytes" and cell.text[: token.start].endswith("(")
-                if token.kind not in ("value", "name") or token.text in read[row, column] or variant_of:
+                other = variant_of or (label.first == "" and token.kind == "value")
+                if token.kind not in ("value", "name") or token.text in read[row, column] or other:
                     continue
                 said = own_field(cell.text, tokens, place) if token.kind == "value" else token.field
                 fields = OWN_FIELDS.get(token.measures, ()) if token.kind == "value" else OWN_NAMES & {said}

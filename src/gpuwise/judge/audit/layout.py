@@ -312,6 +312,11 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
             rows.append(tuple(Cell(line.line, part.strip()) for line, of in halves for part in of))
             at += 2
             continue
+        if not rows and (names := _head_of_two(cells, lines[at + 1 : at + 3])):
+            # The row of the names goes on in the next line: "RTX 4090 | RTX 4080 |" / "RTX 4070 | |".
+            rows.append((Cell(lines[at].line, ""), *(Cell(lines[at].line, name) for name in names)))
+            at += 2
+            continue
         # Two names above rows of three cells head the columns behind that of the labels; one of the two may
         # be unknown.
         corner = not rows and _names_two(cells, lines[at + 1 : at + 2])
@@ -353,6 +358,15 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         rows.append(tuple(Cell(lines[at].line, part.strip()) for part in cells))
         at += 1
     return (rows, at, True) if len(rows) > 1 else None
+
+
+def _head_of_two(cells: Sequence[str], below: Sequence[Line]) -> list[str]:
+    """The names in two lines, where nothing else stands in them and a row below has one more cell."""
+    if len(below) < 2 or "|" not in below[0].text:
+        return []
+    names = [cell.strip() for cell in (*cells, *below[0].text.split("|")) if cell.strip()]
+    row = below[1].text.strip().removeprefix("|").removesuffix("|").split("|")
+    return names if len(row) == len(names) + 1 > 2 and all(kind(name) == "G" for name in names) else []
 
 
 def _names_two(cells: Sequence[str], below: Sequence[Line]) -> bool:
@@ -413,7 +427,8 @@ def _under_fields(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     while columns and at < len(lines) and (row := _row(lines[at], columns)) is not None:
         rows.append(row)
         at += 1
-    return (rows, at, True) if len(rows) > 1 else None
+    # The last line of a header that wraps says less than rows of one shape below it.
+    return None if len(rows) < 2 or (len(rows) == 2 and _of_one_shape(lines, start + 1, scope)) else (rows, at, True)
 
 
 def _columns(text: str) -> list[str]:
@@ -1010,12 +1025,12 @@ def _cells(lines: Iterable[Line]) -> tuple[Cell, ...]:
 
 def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """Labels on a line each, then a GPU and a value for each label on lines of their own."""
-    title = CUES["name_label"].fullmatch(lines[start].text.strip()) is not None
+    title = CUES["name_label"].fullmatch(lines[start].text.strip(" |")) is not None
     at, named, missed = start + title, 0, 0
     while at < len(lines) and missed <= MOST_MISSED and at - start <= MOST_LINES:
         known = kind(text := lines[at].text) == "F"
         # A few words without a value or a GPU may name one.
-        if not known and (len(text) > SHORT or text[-1:] == "." or scan(text)):
+        if not known and (len(text) > SHORT or text[-1:] == "." or any(t.kind != "field" for t in scan(text))):
             break
         named, missed, at = named + known, 0 if known else missed + 1, at + 1
     fields = at - start - title
