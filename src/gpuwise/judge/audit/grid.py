@@ -236,6 +236,24 @@ class _Placed:
     """Whether the catalog has this value of the owner."""
 
 
+def _line_of(placed: _Placed, along: bool) -> tuple[object, ...]:
+    """The column, or the row where GPUs stand along the top, with what is read in it."""
+    reading = placed.reading
+    return (placed.row if along else placed.column, reading.field, reading.sparse, reading.either)
+
+
+def _told_by_others(placed: Sequence[_Placed], along: bool) -> set[tuple[object, ...]]:
+    """Lines of cells of which most are what their GPUs have: a doubt that all of them share is none."""
+    lines = defaultdict[tuple[object, ...], list[_Placed]](list)
+    for one in placed:
+        lines[_line_of(one, along)].append(one)
+    return {
+        line for line, found in lines.items()
+        if len({one.owner.gpu_ids for one in found if one.known}) >= LEAST
+        and sum(one.known for one in found) >= FIRM * len(found)
+    }  # fmt: skip
+
+
 def _cells_below(row: Sequence[Cell], column: int, columns: Mapping[int, Subject]) -> Sequence[Cell]:
     """The cells of a row below a GPU: where a page lost how far cells reach, one is of all columns, or each
     column has two, "90.5 | 181* | 91.6 | 183*"."""
@@ -543,12 +561,17 @@ class Grid:
         standing = {at for at, n in count.items() if n > LEAST and right[at] >= FIRM * n}
         # "2x186 GB" makes the row one of a pair of GPUs; the rest may be of both together.
         doubled = {(p.row, p.owner.text) for p in best if p.reading.token.count > 1 == p.owner.count}
+        of_all, along = set[tuple[object, ...]](), False
         if any(best is one for one in options[:2]) and best:
-            best = [*best, *self.of_themselves(best is options[1], best)]
+            along = best is options[1]
+            best = [*best, *self.of_themselves(along, best)]
+            of_all = _told_by_others(best, along)
         systems = {n for n, cells in enumerate(self.rows) if any(_is_of_system(c.text) for c in cells)}
         headed = _is_of_system(self.scope.title) or _is_of_system(self.scope.above)
         for placed in best:
             owner, row = placed.owner, placed.row
+            told_of_all = _line_of(placed, along) in of_all
+            placed = replace(placed, reading=replace(placed.reading, either=placed.reading.either and not told_of_all))
             if placed.reading.token.count == owner.count > 1:
                 # "4 x 936 GB/s" of four GPUs is what each has.
                 owner = replace(owner, count=1)
@@ -583,7 +606,7 @@ class Grid:
                 # A label that speaks of a total says what it is, where the GPUs are counted.
                 said = total and CUES["total"].search(placed.label) is not None
                 claim = replace(claim, total=total, sure=claim.sure or (said and sure))
-            if headed or row in systems or _is_of_system(placed.label):
+            if headed or row in systems or (_is_of_system(placed.label) and not told_of_all):
                 claim = replace(claim, doubt="of a system")
             if claim.field in IN_CONTEXT:
                 above = " | ".join((self.scope.title, self.scope.above, self.scope.section))
@@ -726,7 +749,7 @@ class Grid:
             known = sum(one.known for one in found)
             told = known >= max(LEAST, FIRM * len(found))
             for one in found:
-                if one.known or (told and one.reading.field in OWN_NAMES):
+                if one.known or told:
                     yield one
 
     def cells_of(self, along: bool) -> Iterator[tuple[int, int, Subject]]:
