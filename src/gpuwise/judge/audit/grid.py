@@ -19,6 +19,7 @@ from gpuwise.judge.audit.words import (
     FIELDS,
     NAMES,
     Token,
+    chip_of,
     count_of,
     scan,
     speaks_of_tokens,
@@ -159,8 +160,12 @@ def subject(gpus: Sequence[Token]) -> Subject | None:
     """The subject that these GPUs make. Variants of one product name are one subject."""
     if not gpus:
         return None
-    ids = tuple(dict.fromkeys(gpu_id for t in gpus for gpu_id in t.gpu_ids))
     first, rest = gpus[0], gpus[1:]
+    # "V100 (Volta GV100)" names its chip, after which another product is called.
+    made = {chip_of(catalog.get(i).text("chip") or "") for i in first.gpu_ids}
+    rest = [t for t in rest if t.text not in made]
+    ids = tuple(dict.fromkeys(gpu_id for t in (first, *rest) for gpu_id in t.gpu_ids))
+    gpus = [first, *rest]
     # "A100 (A100-SXM4-80GB)" narrows; "A100 vs H100" is two.
     shared = set(first.gpu_ids).intersection(*(t.gpu_ids for t in rest))
     several = not shared and any(t.gpu_ids != first.gpu_ids or t.text != first.text for t in rest)
@@ -821,7 +826,7 @@ class Grid:
             if label.fields in ((), ("peak:",)) and (more or section):
                 label = self.label(f"{first} {more[-1]}" if more else f"{section} {first}")
             beside = [(row[i], o) for i, o in columns.items() if 0 < i < len(row) and row[i].text.strip()]
-            plain = not label.fields
+            plain = label.fields in ((), ("peak:",))
             label, sure = (self.inferred(first, beside) if plain else None) or (label, True)
             for column, owner in columns.items():
                 # "RTX 4090 (tok/s)" over rows of models.
@@ -884,7 +889,7 @@ class Grid:
         # Ordinary cores may reach as much in FP16 as in FP32, which is what is stated of them.
         single = [
             label_of("FP32") for label in likely
-            if label.first == "peak:fp16" and 2 * confirmed["FP32"] >= max(2 * FIRM * most, len(cells))
+            if label.first == "peak:fp16" and confirmed["FP32"] >= max(most - 1, len(cells) / 2)
         ]  # fmt: skip
         # In a label of another alphabet a unit that one field has says which it is.
         units = {t.dimension for one in scanned.values() for t in one}
@@ -1048,8 +1053,9 @@ class Grid:
         return [Reading(field="fits in memory", values=("no" if no else "yes",), token=token)]
 
     def names_other_form(self, owner: Subject, column: int, row: int) -> bool:
-        """Whether the head of a column or of a row names a form that none of the GPUs has."""
-        cells = (*self.header[column : column + 1], *self.rows[row][:1])
+        """Whether the head of a column or of a row, or the cell for forms, names one that no GPU of it has."""
+        of_form = (c for h, c in zip(self.header, self.rows[row], strict=False) if "form" in h.text.lower())
+        cells = (*self.header[column : column + 1], *self.rows[row][:1], *of_form)
         said = {m[0].lower() for cell in cells for m in _FORM.finditer(cell.text[:NAME])}
         forms = {catalog.get(i).text("form") for i in owner.gpu_ids}
         return bool(said) and said.isdisjoint(forms) and None not in forms

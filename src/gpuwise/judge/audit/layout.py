@@ -79,6 +79,9 @@ _CAPITAL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z\u2713\u2717\u2014])|(?<=\u2014)(?=
 _NEXT_CELL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z][a-zA-Z]{0,20}\d{2}|[A-Z][a-z]{3,20} )")
 _NUMBER = re.compile(r"\d{1,3},\d{3}|(?:19|20)\d\d")
 _NUMBERS = re.compile(r"(?<![\d.,])(?:(?:\d{1,3},\d{3}){2,12}|(?:(?:19|20)\d\d){2,12})(?![\d.,])")
+# Where dates lost the gaps between them, and what stands where nothing is given.
+_DATES = re.compile(r"(?<=[^\W\d])(?=20\d\d-[01]\d-\d\d)|(?<=20\d\d-[01]\d-\d\d)(?=\w)")
+_NOT_GIVEN = re.compile(r"(?i)(?<=[a-z\d)])n/a(?=n/a|$)|(?<=n/a)n/a|(?<![a-z])n/a(?=\w)")
 _WHOLE = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?")
 _PIECE = re.compile(r"\s*(?:\d[\d.,]{0,6}|[KMGTP]i?B/s|[KMGTP]B|TFLOPS|W)\s*")
 # Where a list of a program begins; before and around the values of a call: "GPU('L4', 24)".
@@ -626,6 +629,7 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     """A field and as many values as there are GPUs; None for a line that is something else."""
     # Where numbers lost the gaps between them, a comma for thousands and a year still tell their ends.
     text = _NUMBERS.sub(lambda m: " ".join(["", *_NUMBER.findall(m[0])]), line.text)
+    text = _DATES.sub(" ", _NOT_GIVEN.sub(" N/A ", text))
     tokens = _with_empty(text) if len(text) <= ROW and not text.endswith(".") else ()
     kinds, marks = ("value", "name"), ("dense", "sparse")
     # "Street price (Feb 2026)" states no date, "Transistors (10 billion)" no count.

@@ -179,6 +179,7 @@ def chip_of(text: str) -> str:
     return re.sub(r"(?<=\d{3})-\d{3}.*|(?<=\d) (?:X|L|Pro).*", "", text)
 
 
+_LINE = re.compile(r"(GeForce )?([RG]TX) ?((?!\d000)\d{4}(?: (?:Ti|SUPER|Super))*)")
 # How numbers begin that say which one: "Fourth-generation".
 _ORDINALS = ("first", "secon", "third", "fourt", "fifth")
 _SLOTS = {"single": 1.0, "dual": 2.0, "double": 2.0, "triple": 3.0}
@@ -305,6 +306,11 @@ def scan(text: str) -> tuple[Token, ...]:
             named := catalog.mentions(f"{gpu.text} {short['suffix'] or 'SUPER'}")
         ) and named[0].gpu_ids != ids:  # fmt: skip
             at, ids = short.end(), named[0].gpu_ids
+        if not (ids or more) and (turned := _LINE.fullmatch(gpu.text)):
+            # "GTX 2080" is the RTX 2080: of one number there is one line.
+            called = f"{'RTX' if turned[2] == 'GTX' else 'GTX'} {turned[3]}"
+            named = catalog.mentions(called)
+            ids = named[0].gpu_ids if len(named) == 1 and named[0].text == called else ids
         intel = cue_before("of_intel", text, gpu.start) and gpu.text[0] == "A"
         ids = () if intel or cue_before("of_another_line", text, gpu.start) else ids
         found.append(
