@@ -672,6 +672,9 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     label_end = labels[-1].end
     if cells := _even(label_of(text[:label_end]), text[label_end:], len(gpus)):
         return tuple(Cell(line.line, cell) for cell in (text[:label_end], *cells))
+    seamed = _SEAM.sub(" ", text)
+    if seamed != text and (parted := _values_of(replace(line, text=seamed), gpus)) and len(parted) > 1:
+        return parted
     # A row that belongs to the table, though nobody can tell its values apart.
     return (Cell(line.line, text),) if tokens[first].start < SHORT and label.fields else None
 
