@@ -2,11 +2,11 @@
 
     python -m evaluation.audit.reading TEXTS... [-v]
 
-TEXTS are files or folders; nothing in them is marked. Counted is each number and each name (of an architecture,
-a chip, a memory, a date) that a GPU in reach has, as the catalog says: named on the line or in the row, in the
-head of the column, in a heading above, or in one of the lines right above. Small numbers need a unit. The table
-has a row for each layout, field and reason: `left` is what the audit reports as not assigned, `silent` what it
-does not mention. `-v` prints each that is not read.
+TEXTS are files or folders; nothing in them is marked. Counted is each number and each name (of a chip, an
+architecture, a memory, a date) that a GPU in reach has, as the catalog says: named on the line or in the row,
+in the head of the column, in a heading above, or in one of the lines right above. Small numbers need a unit.
+The table has a row for each layout, field and reason: `left` is what the audit reports as not assigned,
+`silent` what it does not mention. `-v` prints each that is not read.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from gpuwise.model.judgement import Claim
 # Fields by the dimension of a value; those of bare numbers from LARGE on.
 OF_UNIT = {
     "bytes": ("memory_bytes",), "bytes/s": ("memory_bytes_per_s", "link_bytes_per_s"), "w": ("power_w",),
-    "op/s": tuple(f for f in FIELDS if f[:5] == "peak:" != f), "hz": ("boost_hz", "base_hz"), "nm": ("process_nm",),
-    "bit": ("memory_bus_bits",), "bare": ("cuda_cores", "stream_processors"),
+    "op/s": tuple(f for f in FIELDS if f[:5] == "peak:" != f), "hz": ("boost_hz", "base_hz"),
+    "nm": ("process_nm",), "bit": ("memory_bus_bits",), "bare": ("cuda_cores", "stream_processors"),
     "count": ("transistors",),
 }  # fmt: skip
 NAMES = frozenset({"architecture", "chip", "memory_type", "launch"})
@@ -76,7 +76,9 @@ def stated_in(blocks: tuple[read.Block, ...]) -> Iterator[Stated]:
                     top = tops[column] if column < len(tops) else frozenset[str]()
                     for token in scan(cell.text):
                         if found := field_of(token, named or top or under):
-                            yield Stated(cell.line, token.text, "table", found, " | ".join(c.text for c in row))
+                            yield Stated(
+                                cell.line, token.text, "table", found, " | ".join(c.text for c in row)
+                            )
             continue
         named = gpus_in(block.text)
         if isinstance(block, read.Heading):
@@ -101,12 +103,12 @@ def reading(path: Path) -> list[tuple[Stated, str]]:
     """What a text states, each with "read", or the reason why it is not."""
     text, _ = read.text_of(path)
     blocks = read.blocks_of(text, str(path))
-    claims, left = defaultdict(set), defaultdict(set)
-    for one in document.claims(blocks):
-        if isinstance(one, Claim):
-            claims[one.line].add(plain(one.stated))
+    claims, left = defaultdict[int, set[str]](set), defaultdict[int, set[str]](set)
+    for said_so in document.claims(blocks):
+        if isinstance(said_so, Claim):
+            claims[said_so.line].add(plain(said_so.stated))
         else:
-            left[one.line].add(plain(one.text))
+            left[said_so.line].add(plain(said_so.text))
     found = []
     for one in stated_in(blocks):
         mine = plain(one.text)
@@ -127,11 +129,14 @@ def main(texts: list[Path], verbose: bool) -> None:
                 groups[one.layout, one.field, reason].append((path.name, one))
     for (layout, field, reason), unread in sorted(groups.items(), key=lambda item: -len(item[1])):
         pages = len({name for name, _ in unread})
-        print(f"{layout:8} {field:20} {reason:7} {len(unread):5} of {every[layout, field]:5} on {pages} pages")
+        print(
+            f"{layout:8} {field:20} {reason:7} {len(unread):5} of {every[layout, field]:5} on {pages} pages"
+        )
         for name, one in unread if verbose else ():
             print(f"    {name}:{one.line}: {one.text} | {one.place[:140]}")
     share = total["read"] / max(1, sum(total.values()))
-    print(f"read {total['read']}/{sum(total.values())} = {share:.1%}; left {total['left']}; silent {total['silent']}")
+    rest = "; ".join(f"{reason} {total[reason]}" for reason in ("left", "silent"))
+    print(f"read {total['read']}/{sum(total.values())} = {share:.1%}; {rest}")
 
 
 if __name__ == "__main__":

@@ -222,8 +222,8 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     if label.ability is not None and any(answer):
         said = "yes" if answer[0] else "no"
         # "Yes (emulated)" says nothing of the hardware, nor does what does not apply: a bridge may be sold.
-        open_ = CUES["in_software"].search(cell) if said == "yes" else re.fullmatch(r"(?i)n/?a", cell.strip())
-        yield Reading(field=label.ability, values=(said,), token=whole, either=open_ is not None)
+        doubt = CUES["in_software"].search(cell) if said == "yes" else re.fullmatch(r"(?i)n/?a", cell.strip())
+        yield Reading(field=label.ability, values=(said,), token=whole, either=doubt is not None)
     parted = [_SLASH.split(text) for text in (label.text, cell)] if "/" in label.text and "/" in cell else []
     if (
         parted
@@ -555,7 +555,9 @@ def scaled(token: Token, field: str, label: Label | None) -> tuple[Number, ...]:
         if label is not None and label.unit is not None:
             measures = {"bits/s": "bytes/s"}.get(label.unit[0], label.unit[0])
             scales = (label.unit[1],) if measures == known.dimension else scales
-        counted_in = [f for name, unit, f in UNITS if name == "count" and label and re.search(unit, label.text, re.I)]
+        counted_in = [
+            f for name, unit, f in UNITS if name == "count" and label and re.search(unit, label.text, re.I)
+        ]
         if field == "transistors" and counted_in:
             # "Transistors (million)", in whatever language.
             scales = (counted_in[0],)

@@ -10,7 +10,16 @@ from itertools import pairwise, permutations
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
-from gpuwise.judge.audit.cells import FORMATS, SUMMED, Label, Reading, ability_of, label_of, own_field, readings
+from gpuwise.judge.audit.cells import (
+    FORMATS,
+    SUMMED,
+    Label,
+    Reading,
+    ability_of,
+    label_of,
+    own_field,
+    readings,
+)
 from gpuwise.judge.audit.read import Cell
 from gpuwise.judge.audit.words import (
     COUNTED,
@@ -76,8 +85,8 @@ _COUNT = re.compile(
 
 # Fields of names, and of values by their unit, that say themselves what they are of.
 OWN_NAMES = frozenset({"architecture", "chip", "memory_type"})
-OWN_FIELDS = {"bytes": ("memory_bytes",), "bytes/s": ("memory_bytes_per_s",), "w": ("power_w",), "nm": ("process_nm",),
-              "bit": ("memory_bus_bits",)}  # fmt: skip
+OWN_FIELDS = {"bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s", "w": "power_w", "nm": "process_nm",
+              "bit": "memory_bus_bits"}  # fmt: skip
 # Fields of which a table may state what one part of the chip has.
 OF_PARTS = SUMMED | {"l2_bytes", "sm_count"}
 # The head of a column that names a variant of the GPU above the table and nothing else.
@@ -576,7 +585,9 @@ class Grid:
         for placed in best:
             owner, row = placed.owner, placed.row
             told_of_all = _line_of(placed, along) in of_all
-            placed = replace(placed, reading=replace(placed.reading, either=placed.reading.either and not told_of_all))
+            placed = replace(
+                placed, reading=replace(placed.reading, either=placed.reading.either and not told_of_all)
+            )
             if placed.reading.token.count == owner.count > 1:
                 # "4 x 936 GB/s" of four GPUs is what each has.
                 owner = replace(owner, count=1)
@@ -742,20 +753,21 @@ class Grid:
                 if token.kind not in ("value", "name") or token.text in read[row, column] or other:
                     continue
                 said = own_field(cell.text, tokens, place) if token.kind == "value" else token.field
-                fields = OWN_FIELDS.get(token.measures, ()) if token.kind == "value" else OWN_NAMES & {said}
-                for field in fields if said in (None, *fields) else ():
-                    values = token.numbers or (token.name,)
-                    # A unit alone does not say whose it is.
-                    reading = Reading(field=field, values=values, token=token, either=token.kind == "value")
-                    known = is_known(owner, reading)
-                    one = _Placed(cell, owner, reading, row, column, label.text, known)
-                    lines[row if along else column, field].append(one)
+                mine = OWN_FIELDS.get(token.measures) if token.kind == "value" else said
+                if (
+                    mine is None
+                    or said not in (None, mine)
+                    or (token.kind == "name" and said not in OWN_NAMES)
+                ):
+                    continue
+                # A unit alone does not say whose it is.
+                values = token.numbers or (token.name,)
+                reading = Reading(field=mine, values=values, token=token, either=token.kind == "value")
+                one = _Placed(cell, owner, reading, row, column, label.text, is_known(owner, reading))
+                lines[row if along else column, mine].append(one)
         for found in lines.values():
-            known = sum(one.known for one in found)
-            told = known >= max(LEAST, FIRM * len(found))
-            for one in found:
-                if one.known or told:
-                    yield one
+            told = sum(one.known for one in found) >= max(LEAST, FIRM * len(found))
+            yield from (one for one in found if one.known or told)
 
     def cells_of(self, along: bool) -> Iterator[tuple[int, int, Subject]]:
         """The row, the column and the GPU of each cell of GPUs down the side, or along the top."""
@@ -1053,7 +1065,7 @@ class Grid:
         return [Reading(field="fits in memory", values=("no" if no else "yes",), token=token)]
 
     def names_other_form(self, owner: Subject, column: int, row: int) -> bool:
-        """Whether the head of a column or of a row, or the cell for forms, names one that no GPU of it has."""
+        """Whether the head of a column or of a row, or the cell for forms, names one that it lacks."""
         of_form = (c for h, c in zip(self.header, self.rows[row], strict=False) if "form" in h.text.lower())
         cells = (*self.header[column : column + 1], *self.rows[row][:1], *of_form)
         said = {m[0].lower() for cell in cells for m in _FORM.finditer(cell.text[:NAME])}

@@ -431,7 +431,11 @@ def _under_fields(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         rows.append(row)
         at += 1
     # The last line of a header that wraps says less than rows of one shape below it.
-    return None if len(rows) < 2 or (len(rows) == 2 and _of_one_shape(lines, start + 1, scope)) else (rows, at, True)
+    return (
+        None
+        if len(rows) < 2 or (len(rows) == 2 and _of_one_shape(lines, start + 1, scope))
+        else (rows, at, True)
+    )
 
 
 def _columns(text: str) -> list[str]:
@@ -778,8 +782,8 @@ def _sides(text: str, pair: Sequence[Subject]) -> list[str] | None:
 def _in_one_line(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """A table that lost all its ends, "GPU A100 L40S Memory 80 GB 48 GB TDP 400 W 350 W": names in a row,
     then a label and as many values, again and again; cells may go on behind the end of a line."""
-    below = lines[start + 1 : start + 3]
-    if not (_leading(lines[start].text) or (any(len(one.text) > ROW for one in below) and _head(lines[start].text))):
+    long = any(len(one.text) > ROW for one in lines[start + 1 : start + 3])
+    if not (_leading(lines[start].text) or (long and _head(lines[start].text))):
         return None
     end = start + 1
     while end < len(lines) and end - start < MOST_LINES and not lines[end].text.rstrip().endswith((".", ":")):
@@ -790,34 +794,34 @@ def _in_one_line(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     begun = [gpu for n, gpu in enumerate(gpus) if not n or place(gpu.start) == place(gpus[n - 1].start)]
     # A space may part thousands, or cells: "16 384 MHz 9 728 MHz".
     texts = dict.fromkeys((text, _SPACED.sub("\u202f", text)))
-    ways = [(one, names) for one in texts for names in dict.fromkeys((tuple(gpus), tuple(begun))) if len(names) > 1]
-    tables = [_rows_in_line(one, names, gpus[-1].end) for one, names in ways]
+    names = [one for one in dict.fromkeys((tuple(gpus), tuple(begun))) if len(one) > 1]
+    tables = [_rows_in_line(text, one, gpus[-1].end) for text in texts for one in names]
     best = max(tables, key=lambda rows: Grid(tuple(rows), scope).worth(), default=[])
     if len(best) <= LEAST:
         return None
     rows: Rows = []
     for label, *cells in best:
         # What a cell says on its second line is a row of its own with the same label.
-        parts = [
-            [(at, " ".join(m[0] for m in words)) for at, words in groupby(
-                re.finditer("[^ ]+", cell.text), key=lambda m, cell=cell: place(cell.line + m.start()))]
-            for cell in cells
-        ]  # fmt: skip
-        lines_of = zip_longest(*parts, fillvalue=(place(label.line), ""))
-        rows += [
-            tuple(Cell(lines[start + at].line, part) for at, part in ((place(label.line), label.text), *row))
-            for row in lines_of
-        ]
+        first = place(label.line)
+        parts = [_by_line(cell, place) for cell in cells]
+        for row in zip_longest(*parts, fillvalue=(first, "")):
+            rows.append(tuple(Cell(lines[start + at].line, part) for at, part in ((first, label.text), *row)))
     ends = max(place(cell.line + len(cell.text) - 1) for row in best for cell in row if cell.text)
     return rows, start + ends + 1, True
+
+
+def _by_line(cell: Cell, place: Callable[[int], int]) -> list[tuple[int, str]]:
+    """What of a cell stands on which line, by the place in the text where it begins."""
+    words = [(place(cell.line + m.start()), m[0]) for m in re.finditer("[^ ]+", cell.text)]
+    return [(at, " ".join(word for _, word in run)) for at, run in groupby(words, key=lambda one: one[0])]
 
 
 def _rows_in_line(text: str, gpus: Sequence[Token], last: int) -> Rows:
     """The names and the rows of such a table, each cell with the place in the text where it begins."""
     rows: Rows = [tuple(Cell(0, name) for name in ("", *(t.text for t in gpus)))]
     tokens = [t for t in _with_empty(text) if t.start >= last]
-    for n, (one, token, follows) in enumerate(zip(tokens, tokens[1:], tokens[2:], strict=False), 1):
-        if one.dimension == follows.dimension == "bare" and token.numbers and token.dimension != "bare":
+    for n, (before, token, follows) in enumerate(zip(tokens, tokens[1:], tokens[2:], strict=False), 1):
+        if before.dimension == follows.dimension == "bare" and token.numbers and token.dimension != "bare":
             # "661 448 448 TFLOPS 13.4 10 14.9": the unit of the last one is the label of the next row.
             written = re.match(r"[\d.,\u202f]*", token.text)
             tokens[n] = scan(written[0])[0] if written and written[0] else token
@@ -827,13 +831,14 @@ def _rows_in_line(text: str, gpus: Sequence[Token], last: int) -> Rows:
         cells, size = _alike(tokens, at, len(gpus))
         first = tokens[at]
         label = text[_label_from(tokens[: at + 1], last) : first.start].strip()
-        one = first.kind == "name" and label_of(label).first == first.field
         at += max(1, size)
-        if not cells and not one:
+        if not cells and not (first.kind == "name" and label_of(label).first == first.field):
             continue
         if cells:
             # "24 GB GDDR6X" is one cell.
-            while at < len(tokens) and tokens[at].kind == "name" and tokens[at].start - tokens[at - 1].end < 3:
+            while (
+                at < len(tokens) and tokens[at].kind == "name" and tokens[at].start - tokens[at - 1].end < 3
+            ):
                 at += 1
         # A name that follows its label alone is that of all: "Architecture Blackwell AI TOPS 1,824 992".
         last = tokens[at - 1].end
@@ -983,9 +988,9 @@ def _alike(tokens: Sequence[Token], at: int, count: int) -> tuple[list[Token], i
     for size in range(1, min(len(shapes) // count, MOST_PARTS) + 1):
         run = tokens[at : at + size * count]
         apart = any(b.start - a.end > NEAR for a, b in pairwise(run)) or any(t.kind == "gpu" for t in run)
-        parts = {shape for shape in zip(*[iter(shapes[: size * count])] * size, strict=True)}
+        parts = set(zip(*[iter(shapes[: size * count])] * size, strict=True))
         if not apart and len(parts - {(("none",),)}) == 1:
-            return run[::size], size * count
+            return [*run[::size]], size * count
     return [], 0
 
 
@@ -1037,7 +1042,9 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     while at < len(lines) and missed <= MOST_MISSED and at - start <= MOST_LINES:
         known = kind(text := lines[at].text) == "F"
         # A few words without a value or a GPU may name one.
-        if not known and (len(text) > SHORT or text[-1:] == "." or any(t.kind != "field" for t in scan(text))):
+        if not known and (
+            len(text) > SHORT or text[-1:] == "." or any(t.kind != "field" for t in scan(text))
+        ):
             break
         named, missed, at = named + known, 0 if known else missed + 1, at + 1
     fields = at - start - title
