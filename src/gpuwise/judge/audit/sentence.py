@@ -485,11 +485,9 @@ class Sentence:
     @cached_property
     def of_own_subject(self) -> bool:
         """Whether it begins with a subject that no name says: "The successor has", "The larger one runs"."""
-        # Up to its verb, else up to its first value: "Next up: 24 GB".
-        verb = CUES["own_subject"].match(self.text)
-        end = verb.end() if verb else next((t.start for t in self.tokens if t not in self.architectures), 0)
-        other = verb is not None or CUES["goes_on_with"].search(self.text, 0, end) is None
-        return other and not any(t.kind == "field" and t.start < end for t in self.tokens)
+        verb = CUES["own_subject"].match(self.text) or CUES["moves_on"].match(self.text)
+        fields = (t for t in self.tokens if t.kind == "field")
+        return verb is not None and all(t.start >= verb.end() for t in fields)
 
     @cached_property
     def goes_on(self) -> bool:
