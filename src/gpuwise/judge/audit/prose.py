@@ -1159,6 +1159,8 @@ FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
         catalog.get(gpu_id).vendor != "NVIDIA" for gpu_id in s.owned[v.place][0].gpu_ids),
     "a name": lambda s, v: v.token.kind == "name",
     "in bits": lambda s, v: v.token.in_bits,
+    # "RTX 3060 = 12 GB", no result of a sum
+    "behind its name": lambda s, v: v.held and v.held.count == 1 and s.text[v.held.end : v.token.start] == " = ",
     "equals its label": lambda s, v: v.place and s.tokens[v.place - 1].field == v.field,
     "reached range": lambda s, v: v.token.is_range and (
         v.token.measures in ("op/s", "bytes/s") or v.words.rstrip().endswith("from")),

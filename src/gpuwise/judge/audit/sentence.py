@@ -17,7 +17,18 @@ from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import FASTEST_SLOT, NEAR, OF_UNIT, WHOLE, own_field
 from gpuwise.judge.audit.grid import Scope, Subject, subject
 from gpuwise.judge.audit.typed import PRONOUNS, TELEGRAM, in_order, typed
-from gpuwise.judge.audit.words import COUNTED, CUES, FIELDS, LEAD, Token, became, count_of, cue_before, scan
+from gpuwise.judge.audit.words import (
+    COUNTED,
+    CUES,
+    FIELDS,
+    LEAD,
+    Token,
+    became,
+    count_of,
+    cue_before,
+    scan,
+    united,
+)  # fmt: skip
 
 # Characters of a longer text between a GPU and a value that are looked at, on either side.
 STRETCH = 300
@@ -48,6 +59,41 @@ def title_says(cue: str, title: str) -> bool:
     return CUES[cue].search(title) is not None
 
 
+def in_parallel(text: str, tokens: tuple[Token, ...]) -> tuple[tuple[Token, ...], dict[int, Token]]:
+    """The words with the unit of a list's last value for each of it, and by the start of each value its GPU,
+    where three or more GPUs and as many values are listed and the catalog has most of it: "3.35, 4.8 and 8 TB/s
+    for the H100, H200 and B200"."""
+    gpus, values = (_lists(text, [t for t in tokens if t.kind == kind]) for kind in ("gpu", "value"))
+    united_by: dict[int, Token] = {}
+    owned: dict[int, Token] = {}
+    for named in gpus:
+        for run in (one for one in values if len(one) == len(named)):
+            dimension = run[-1].dimension
+            run = [united(value, run[-1]) for value in run]
+            field = OF_UNIT.get(run[-1].measures, "launch_price_usd" if dimension == "usd" else "")
+            if not field or {t.dimension for t in run} != {dimension}:
+                continue
+            known = sum(
+                any(evidence.supports(i, field, value.numbers[0]) for i in gpu.gpu_ids)
+                for value, gpu in zip(run, named, strict=True)
+            )
+            if 2 * known > len(run):
+                united_by |= {value.start: value for value in run}
+                owned |= {value.start: gpu for value, gpu in zip(run, named, strict=True)}
+    return tuple(united_by.get(t.start, t) for t in tokens), owned
+
+
+def _lists(text: str, words: Sequence[Token]) -> list[list[Token]]:
+    """The runs of three or more words of which nothing but a comma or an "and" stands between two."""
+    runs: list[list[Token]] = []
+    for before, word in zip((None, *words), words, strict=False):
+        if before is not None and CUES["list"].fullmatch(text, before.end, word.start):
+            runs[-1].append(word)
+        else:
+            runs.append([word])
+    return [run for run in runs if len(run) > 2 and all(len(t.numbers) == (t.kind == "value") for t in run)]
+
+
 class Sentence:
     """The typed words of a sentence, what stands where, and the GPU that the text spoke of before it."""
 
@@ -59,6 +105,8 @@ class Sentence:
         self.heard: dict[str, re.Match[str] | None] = {}
         self.own_fields: dict[int, str | None] = {}
         self.tokens, self.ordered = in_order(text, typed(text, about, scope, rivals), about, scope.pair)
+        if not self.ordered:
+            self.tokens, self.ordered = in_parallel(text, self.tokens)
         # By the start of a figure whether it became the next one, or is the least of a range.
         alike = ((a, b) for a, b in pairwise(self.tokens) if a.dimension == b.dimension != "")
         self.changed = {a.start: became(text, a, b) for a, b in alike}
