@@ -61,8 +61,8 @@ def title_says(cue: str, title: str) -> bool:
 
 def in_parallel(text: str, tokens: tuple[Token, ...]) -> tuple[tuple[Token, ...], dict[int, Token]]:
     """The words with the unit of a list's last value for each of it, and by the start of each value its GPU,
-    where three or more GPUs and as many values are listed and the catalog has most of it: "3.35, 4.8 and 8 TB/s
-    for the H100, H200 and B200"."""
+    where three or more GPUs and as many values are listed and the catalog has most of it: "3.35, 4.8 and 8
+    TB/s for the H100, H200 and B200"."""
     gpus, values = (_lists(text, [t for t in tokens if t.kind == kind]) for kind in ("gpu", "value"))
     united_by: dict[int, Token] = {}
     owned: dict[int, Token] = {}
@@ -415,7 +415,10 @@ class Sentence:
         alone = CUES["clause_goes_on"].match(self.text, token.end) is not None
         # "RTX 3090: 10,496 CUDA cores, RTX 3080: 8,704"
         gap = gap.removeprefix(":")
-        bound |= before.kind == "gpu" and len(gap) < NEAR / 2 and not set(",.;:()") & set(gap) and alone
+        # "A V100 does 256 a cycle, an A100 can do 512": what it does, not what it has.
+        near = len(gap) < NEAR / 2 and not set(",.;:()") & set(gap)
+        does = re.search(r"\b(?:can|do|does)\b", gap)
+        bound |= before.kind == "gpu" and near and alone and not does
         return said if said in WHOLE and bound else None
 
     def has(self, place: int) -> bool:
@@ -575,8 +578,7 @@ class Sentence:
         ):  # fmt: skip
             # "The former has 80 GB." still leaves both to speak of.
             return self.about
-        plain = scan(CUES["aside_of"].sub("", self.text)) if self.about and self.gpus else self.gpus
-        if self.gpus and all(t.kind != "gpu" for t in plain):
+        if self.about and self.gpus and self.enclosed.keys() >= {g.start for g in self.gpus}:
             # "FP4 for inference (MI300X: no FP4)"
             return self.about
         if not self.gpus:
