@@ -213,8 +213,14 @@ class Sentence:
         self.kinds: dict[int, list[Token]] = {}
         for at, gpu in enumerate(self.gpus):
             place = self.tokens.index(gpu)
-            size = next((t for t in reversed(self.tokens[:place]) if t.kind != "field"), gpu)
-            family = size.field == "architecture" and text[size.end : gpu.start].strip() == "("
+            *others, size = (gpu, gpu, *(t for t in self.tokens[:place] if t.kind != "field"))
+            # "Hopper / Ada (H100, L4)" does not say which is which.
+            one = others[-1].field != size.field or not CUES["list"].fullmatch(
+                text, others[-1].end, size.start
+            )
+            family = size.field == "architecture" and one and (
+                CUES["family_of"].fullmatch(text, size.end, gpu.start) is not None
+            )  # fmt: skip
             if not family and (size.dimension != "bytes" or gpu.start - size.end > NEAR):
                 continue
             cue = "such_as" if self.before("cards_with", size.start) else "kind_of_card"
@@ -223,8 +229,14 @@ class Sentence:
                 text, self.gpus[end - 1].end, self.gpus[end].start
             ):  # fmt: skip
                 end += 1
+            listed = self.gpus[at:end]
+            if not family and len(listed) > 1 and not text[: size.start].strip() and (
+                all(g.count == 1 for g in listed)
+            ):  # fmt: skip
+                # "24 GB: RTX 3090, RTX 4090"
+                cue = "such_as"
             if family or CUES[cue].fullmatch(text, size.end, gpu.start):
-                self.kinds[size.start] = self.gpus[at:end]
+                self.kinds[size.start] = listed
         # "Ten nodes with two T4": so many times the GPUs of one.
         named = CUES["machines"].search(text)
         self.machines = count_of(named["count"]) if named else 1
