@@ -91,6 +91,7 @@ class Need:
     """Requests that are answered at once, and what does more is worth no more; 0: the more the better."""
     goal: Goal = "cost"
     passes: float = 1.0  # Runs of the workload that one item takes: an image of a larger diffusion model
+    pixels: str = ""  # Sides of an image, where these are not those of the workload
     within: float = 1.0  # Factor within which an item is counted in those of the workload
     context: int | None = None
     """Tokens that a language model holds of one request: prompt and answer; None: `CONTEXTS` of the task."""

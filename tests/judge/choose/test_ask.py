@@ -36,6 +36,24 @@ def test_a_computer_takes_no_card() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "passes", "items"),
+    [
+        ("train resnet152 on 1.2 million images of 512x512, 30 epochs", (512 / 224) ** 2, 36e6),
+        ("train resnet50 on 1M images at 224x224", 1.0, 1e6),
+        ("train resnet50 on 1M images of 640x320", 640 * 320 / 224**2, 1e6),
+        ("train yolov8s on 10k images at 1280 px, 100 epochs", 3.5 * 4, 1e6),  # Its makers' is of 640
+        ("train yolov8s on 10k images at 640 px, 100 epochs", 3.5, 1e6),
+        ("train vit-b16 on 1M images of 384 px", 55.5 / 17.6, 1e6),  # GMAC of timm, within 1 %
+        ("1000 sdxl images at 2048x2048", 529 * 4, 1000.0),
+    ],
+)
+def test_an_image_of_another_size_counts_by_its_pixels(text: str, passes: float, items: float) -> None:
+    need = asked(text)
+    assert need.passes == pytest.approx(passes, rel=0.01)
+    assert need.items == items
+
+
+@pytest.mark.parametrize(
     ("text", "field", "value"),
     [
         # What is refused behind its name, data that stay in the house, and what one says better of.
@@ -277,7 +295,7 @@ def test_a_computer_takes_no_card() -> None:
         ("1000 pounds for bert-large", "currency", ("GBP", 1.3)),
         ("buy a card for bert-large, 15 thousand pound", "budget_usd", 19500.0),
         ("should i wait for the rtx 60 series, bert-large on a 5090", "sets", (("rtx-5090", 1),)),
-        ("2000 sdxl images at 2048x2048", "items", None),
+        ("2000 sdxl images at 2048x2048", "items", 2000.0),
         ("2000 sdxl images at 1024x1024", "items", 2000),
         ("4 used T4 for $900, worth it for llama 3.1 8b", "sets", (("t4", 4),)),
         ("60 % llm-8b-decode and 40 % sd", "workloads", (("llm-8b-decode", 0.6), ("unet-sd15", 0.4))),

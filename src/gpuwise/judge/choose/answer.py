@@ -17,6 +17,7 @@ from gpuwise.judge.choose.need import (
     ALL_HOURS,
     ANY_USED,
     COMPUTERS,
+    DIFFUSION,
     HOURS_PER_YEAR,
     HOURS_STATED,
     USUAL_NOTE,
@@ -116,12 +117,14 @@ def question(need: Need) -> str:
     )
     number = f"{low} to {high} GPUs" if low < high else f"{low} GPU{'s' if low > 1 else ''}"
     people = f" for each of {need.users} people" if need.users > 1 else ""
-    mode = "" if need.passes != 1 else f" {need.mode}"  # Adapters learn by runs that are of inference
+    drawn = DIFFUSION.keys() & {need.title.removeprefix("adapters of ")}
+    mode = "" if drawn else f" {need.mode}"  # Adapters learn by runs that are of inference
     # Of several formats each option states its own.
     precision = "" if len(need.formats) > 1 else f" {need.precision}"
     lengths = {tokens_of(registry.get(name).spec.title) for name, _ in need.workloads if not need.task}
     of_tokens = f" of {max(lengths)} tokens" if item_of(need) == "sequence" and max(lengths) else ""
-    return f"{names}{mode}{precision}{of_tokens}, {number}{people}"
+    of_size = of_tokens or f" of {need.pixels} px" * bool(need.pixels)
+    return f"{names}{mode}{precision}{of_size}, {number}{people}"
 
 
 def refusal(need: Need, error: GpuwiseError, item: str) -> str:
@@ -300,7 +303,8 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     shown = first.throughput.times(1 / first.throughput.value if first.parts else 1.0)
     value, low, high = (brief(getattr(shown, end)) for end in ("value", "low", "high"))
     again = f", {RECOMPUTES.detail}" * (RECOMPUTES.detail in first.why)
-    of = " times that" if first.parts else f" {found.item}s/s"
+    of_size = f" of {need.pixels} px" * bool(need.pixels)
+    of = " times that" if first.parts else f" {found.item}s/s{of_size}"
     again += ", where loading of data keeps up" * (need.mode == "train" and found.item == "image")
     said.append(f"speed: {value} ({low} to {high}){of} within 80 %, {known}{again}")
     if first.memory_spare is not None and not need.task:  # Said with its format there

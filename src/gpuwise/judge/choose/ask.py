@@ -29,7 +29,6 @@ from gpuwise.model import units
 from gpuwise.model.gpu import MODULES
 from gpuwise.model.judgement import Assumptions, Need
 from gpuwise.model.units import Latency, Work
-from gpuwise.workloads import registry
 
 _ASSUMED = frozenset(each.name for each in fields(Assumptions))
 WEEK = "hours_per_week"  # The field of a week's use
@@ -69,6 +68,7 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
     }  # fmt: skip
     need = needs.need_for(asked.workload, **stated)
     fields = {name: value for name, value in asked.fields.items() if name not in ("latency", "steps")}
+    fields["passes"] = need.passes * fields.get("passes", 1.0)
     if asked.soon and need.items is None and fields.pop("deadline_s", None):
         fields["ignored"] = (*fields.get("ignored", ()), asked.soon)
     if need.task != "infer":
@@ -134,6 +134,7 @@ class _Reader(Worked):
         self._settle_gpus()
         named = self._read_work()
         self._read_other_work(named)
+        named = self._settle_pixels(named)
         self._settle_work(named)
         precision = self._read_precision(named)
         if "title" not in self.fields:
@@ -829,10 +830,7 @@ class _Reader(Worked):
     def _read_no_more(self, named: str, precision: str | None) -> None:
         """Says each number that a rule read and that is in no unit in the need: it is a factor of the amount
         of work, or not taken into account."""
-        title = registry.get(own).spec.title if (own := ALIASES.get(named, named)) in registry.names() else ""
-        title += DIFFUSION[named].words if named in DIFFUSION else ""
-        pixels = self.pixels if self.pixels in title else ""
-        parts = (self.fields, self.assumed, self.work, self.gpus, self.mixed, self.notes, pixels)
+        parts = (self.fields, self.assumed, self.work, self.gpus, self.mixed, self.notes, self.pixels)
         stated = repr((parts, named, ALIASES.get(named), precision))
         there = re.findall(r"\d+(?:\.\d+)?(?:e[+-]\d+)?", sub(r"(?<=\d),(?=\d{3})", "", stated))
         values = {f"{float(number):.4g}" for number in there}

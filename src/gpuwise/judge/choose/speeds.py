@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError, check_wanted
 from gpuwise.facts import catalog, published
-from gpuwise.judge.choose.need import CONTEXTS, DIFFUSION, FORMATS
+from gpuwise.judge.choose.need import CONTEXTS, DIFFUSION, FORMATS, item_of
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.judgement import TASKS, Need
 from gpuwise.model.precision import GGUF, Precision
@@ -131,7 +131,7 @@ def gather(
         one = need.passes  # Runs of the workload that an item of the need takes
         return tuple(
             record if one == 1 or record.throughput is None
-            else replace(record, item="image", throughput=record.throughput.times(1 / one),
+            else replace(record, item=item_of(need), throughput=record.throughput.times(1 / one),
                          seconds=record.seconds * (one if need.title in DIFFUSION else 1.0)
                          if record.seconds else None)
             for record in each[0].values()

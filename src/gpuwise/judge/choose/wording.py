@@ -233,6 +233,7 @@ class Words:
         self.sets, self.mixed = tuple[tuple[str, int], ...](), tuple[tuple[str, float], ...]()
         self.gpus: tuple[int, int] | None = None  # How many of them
         self.by_use = self.stands_in = False  # No name stands there, but a size or a use, or what is like it
+        self.stands_in_counted = False  # What is like it has as many items, each of so many of its runs
         self.named_at = -1  # Where the name or size stands
         self.mode: Purpose | None = None
         self.found: tuple[amounts.Quantity, ...] = ()  # Amounts of work
