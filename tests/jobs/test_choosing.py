@@ -811,3 +811,27 @@ def test_a_node_is_compared_with_nodes_and_counted_in_them() -> None:
     assert ("h200-sxm", 1) in one.sets
     with pytest.raises(GpuwiseError, match="3 machines of 8 have the memory"):
         choose("llama 405B in bf16 on 8x L40S nodes, how many?", Facts(today=date(2026, 11, 30)))
+
+
+@pytest.mark.parametrize(
+    ("text", "gib", "able"),
+    [
+        ("my rtx 4080 and a second-hand v100 sxm2 16gb next to it for a 27b", 32, True),
+        ("rtx 3090 24gb here, adding a 5060 ti 16gb for 70b models", 40, False),
+    ],
+)
+def test_unlike_cards_answer_together(text: str, gib: int, able: bool) -> None:
+    answer = choose(text, Facts(today=DAY)).value.answer
+    assert f"{gib} GiB" in answer
+    assert ("together hold it" in answer) == able
+    assert ("together do not hold it" in answer) != able
+
+
+def test_a_price_of_a_computer_is_that_of_its_memory() -> None:
+    """512 GB are sold for a known price, 96 GB are not."""
+    small, most = (
+        choose(f"mac studio m3 ultra {size}gb or dgx spark for gpt-oss-120b", Facts(today=DAY)).value
+        for size in (96, 512)
+    )
+    last = [next(o.last_usd for o in each.options if o.gpu_id == "apple-m3-ultra") for each in (small, most)]
+    assert last == [None, 9500.0]

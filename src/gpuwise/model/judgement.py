@@ -131,6 +131,7 @@ class Need:
     sets: tuple[tuple[str, int], ...] = ()  # GPUs and how many of each, where only these are compared
     memory_gb: tuple[float, float | None] | None = None
     """Least and most memory of one GPU, by the number on the product."""
+    sizes: tuple[tuple[str, float], ...] = ()  # GB of computers that are sold with less memory, too
     total_gb: float = 0.0  # Least memory of all GPUs together
     power_w: float | None = None  # Of all GPUs in one's own machine together, by their board power
     capped: bool = False  # Cards that draw more are limited to it, and slower

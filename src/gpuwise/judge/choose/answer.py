@@ -82,6 +82,7 @@ def limits(need: Need) -> Iterator[str]:
         (owns and need.sold and need.sold[0], "{} prices" + together * (need.sold == ANY_USED)),
         (bill and bill.usd and f"{bill.of} at {phrases.sum_of(need, bill.usd)}{of_bill}", "{}"),
         (" and ".join(phrases.counted(*each) for each in Counter(need.have).items()), "you have {}"),
+        (", ".join(f"{phrases.short_name(gpu)} with {gb:g} GB" for gpu, gb in need.sizes), "{}"),
         (need.region if need.acquire != "own" else "", "rented in {}, where a source states it"),
         (need.region if owns else "", "prices to buy are of the US, not of {}"),
         (", ".join(need.providers), "of {}"), (", ".join(need.avoid), "not of {}"),

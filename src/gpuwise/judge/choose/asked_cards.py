@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import inf
 from typing import Any
 
@@ -105,7 +105,7 @@ class Cards(Words):
                 rf" (?:{P.laptop})\b", after
             ):
                 usual = _of_laptop(usual)
-            owner = compiled(P.owner).search(before, self.places[-1][3] if self.places else 0)
+            owner = compiled(P.owner).search(before, max(self.places[-1][3], owned) if self.places else 0)
             also = owned >= 0 and fullmatch(rf" ?(?:and|plus|\+|&) (?:{P.count}\s*x? ?)?", before[owned:])
             hires = search(rf"\brent(?:ed|ing)? (?:{P.count} ?x? ?)?$", before)
             # "It gives me a T4, V100 or A100": one of them, which is a choice
@@ -128,6 +128,8 @@ class Cards(Words):
             behind_it = after[behind.end() if behind else 0 :]
             kept = None if hires else match(P.kept_behind, behind_it)
             in_it = said or search(P.in_machine, before)
+            first_of_all = fullmatch(rf"(?:{P.count} ?x? ?)?", before)
+            kept = kept or (match(P.in_my_pc, behind_it) if first_of_all else None)
             kept = kept or (in_it and match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
             begins = None if either else search(P.begins_with_mine, before)
             kept_there = search(P.idle, before) or search(P.inside_mine, before) or begins
@@ -178,6 +180,10 @@ class Cards(Words):
             elif not same["have"] and (sets or added):
                 sets.append((ahead[-1], count))
             self.mark(*same.span())
+        kinds = {gpu for gpu, _ in sets}
+        if len(kinds) > 1 and not have and self._of_llm() and self.take(P.in_one_machine):
+            have, sets = [gpu for gpu, count in sets for _ in range(max(1, count))], []
+            self.notes.append("the GPUs that are named are in one machine")
         if advised and not sets:  # Any other will do, too, and the answer compares them
             self.fields["named"] = tuple(dict.fromkeys(gpu for gpu, _ in advised))
             self.notes.append(f"{', '.join(self.fields['named'])}: advised by others, so compared with all")
@@ -217,17 +223,14 @@ class Cards(Words):
             self.correct(_unlike_desktop(gpu))
         if len(have) > 1:
             self.take(r"\b(?:the|these|both|of) (?:2|two|both)\b")
-        sizes = re.findall(r"\((\d+)gb\)", self.plain)
-        self.every(r"\(\d+gb\)")
-        sizes += re.findall(r" (\d+) ?gb", " ".join(self.plain[start:end] for *_, start, end in self.places))
-        if len(self.places) == 1 and catalog.get(self.places[0][0]).memory_varies and sizes:
-            self.fields["memory_gb"] = (float(sizes[0]), float(sizes[0]))  # Which is sold with less, too
-        elif sizes and any(catalog.get(gpu).memory_varies for gpu, *_ in self.places):
-            for gpu, _, start, end in self.places:
-                spec = catalog.get(gpu)  # That of one kind of several is not counted
-                own = re.findall(r"(\d+) ?gb", self.plain[start:end]) if spec.memory_varies else ()
-                most = round((spec.memory_bytes or 0.0) / 2**30)
-                self.ignore(*(f"{size} GB of {gpu}" for size in own if int(size) != most))
+        self._read_sizes()
+        for gpu, _ in sets if self.take(P.adapter) else ():
+            if catalog.get(gpu).text("form") in MODULES:
+                name = catalog.get(gpu).name.removeprefix("NVIDIA ")
+                self.correct(
+                    f"{name} is a module for a server's board and no card: on an adapter it needs cooling "
+                    "and a supply of its own, of whose price nothing is known here."
+                )
         self.quotes: tuple[Quote, ...] = ()
         self.sets, self.have, self.barred = tuple(dict.fromkeys(sets)), tuple(have), frozenset(barred)
         if any(number == needs.MOST_TOGETHER for _, number in self.sets):
@@ -240,6 +243,30 @@ class Cards(Words):
             self.correct(f"{needs.ONE_LANE}{' and '.join(joined)}: each counts by itself.")
             self.sets = tuple(dict.fromkeys((gpu, min(number, 1)) for gpu, number in self.sets))
             self.have = tuple(dict.fromkeys(have))
+
+    def _read_sizes(self) -> None:
+        """Memory of computers that are sold with less of it, too, each with its own; of two sizes of one the
+        work says which it takes."""
+        sizes = dict[str, list[float]]()
+        for at, (gpu, count, start, end) in enumerate(self.places):
+            if not catalog.get(gpu).memory_varies:
+                continue
+            end += behind.end() if (behind := match(P.sizes_behind, self.plain[end:])) else 0
+            self.places[at] = (gpu, count, start, end)
+            self.mark(start, end)
+            said = re.findall(r"(\d+) ?gb", self.plain[start:end])
+            sizes.setdefault(gpu, []).extend(map(float, said))
+        self.every(r"\(\d+gb\)")
+        if len(self.places) == 1 and len(only := {*chain(*sizes.values())}) == 1:
+            (size,) = only
+            self.fields["memory_gb"] = (size, size)
+            return
+        if own := tuple((gpu, each[0]) for gpu, each in sizes.items() if len({*each}) == 1):
+            self.fields["sizes"] = own
+        for gpu, each in sizes.items():
+            if len({*each}) > 1:
+                of = " or ".join(f"{size:g}" for size in dict.fromkeys(each))
+                self.notes.append(f"{of} GB of {gpu}: what the work takes says which")
 
     def _read_quotes(self) -> None:
         """Prices that stand beside cards: what is paid now, or what is asked for two of them, or for one of
@@ -666,7 +693,9 @@ class Cards(Words):
         )
         fields |= {
             "keep": bool(keep),
-            "beside": {gpu for gpu, _ in sets} <= {*have} and bool(self.said(P.beside_it)),
+            "beside": bool(self.said(P.beside_it))
+            if {gpu for gpu, _ in sets} <= {*have}
+            else bool(self.said(P.joined_to)),
         }
         if {gpu for gpu, _ in sets} <= {*have} and len({*have}) == 1 and self.take(P.how_many_more):
             fields |= {"asks": "number", "beside": True}

@@ -209,7 +209,16 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         # Used for sure comes before what may be of new ones, too.
         sure = {g for o in found if o.kind == "used" and not _is_late(need, o, today) for g in o.gpu_ids}
         found = [o for o in found if o.kind != "street" or sure.isdisjoint(o.gpu_ids)]
-    return prices.current([offer for offer in _of_their_own(found) if _is_sold_so(offer)])
+    return prices.current([o for o in _of_their_own(found) if _is_sold_so(o) and is_of_size(need, o)])
+
+
+def is_of_size(need: Need, offer: Offer) -> bool:
+    """Whether a whole computer has the memory that was asked for, as far as its source states that."""
+    with_gb = re.search(r"\b(?:with|of) (\d+) GB", f"{offer.instance} {offer.note}") if offer.whole else None
+    asked = {gb for gpu, gb in need.sizes if gpu in offer.gpu_ids}
+    if need.memory_gb and need.memory_gb[0] == need.memory_gb[1]:
+        asked |= {need.memory_gb[0]} if catalog.get(offer.gpu_ids[0]).memory_varies else set()
+    return not (with_gb and asked) or float(with_gb[1]) in asked
 
 
 def _of_their_own(offers: Sequence[Offer]) -> Iterator[Offer]:

@@ -170,7 +170,7 @@ def memory_filled(need: Need, option: Option) -> str:
     spec = catalog.get(option.gpu_id)
     size = memory_of(need, spec) or 0.0
     taken = size * (1 - max(0.0, option.memory_spare or 0.0)) / 2**30
-    if spec.memory_varies and not need.memory_gb:
+    if spec.memory_varies and not (need.memory_gb or spec.id in dict(need.sizes)):
         from gpuwise.predictor.fit import USABLE_SHARED  # of language models alone
 
         least = next((each for each in USUAL.shared_gb if USABLE_SHARED * each >= taken), size / 2**30)

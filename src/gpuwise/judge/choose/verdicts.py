@@ -24,7 +24,7 @@ from gpuwise.judge.choose.phrases import (
     weekly_use,
     weights_of,
 )
-from gpuwise.judge.choose.speeds import AT_ONCE, OLDEST, VLLM, Dealt
+from gpuwise.judge.choose.speeds import AT_ONCE, OLDEST, VLLM, Dealt, dealt_out, least_dealt_out
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
@@ -60,15 +60,20 @@ def unknown(found: Recommendation) -> Iterator[str]:
     if several and (need.mode == "train" or need.task):
         yield "how fast several GPUs are together: predicted, not measured"
     mine = {*need.have} if not need.upgrade else set[str]()
-    if len(mine) > 1 or (need.beside and len({*mine, *names}) > 1):
+    apart = len(mine) > 1 or (need.beside and len({*mine, *names}) > 1)
+    if apart and TOGETHER_HOLD not in found.answer:
         waits = ", and in training the faster waits for the slower" * (need.mode == "train")
         yield f"how fast different cards are together in one machine: each is judged by itself{waits}"
     if first.way == "spot":
         yield "when a spot machine is taken back"
     if need.title and not need.least_gb and not need.task:
         yield f"how much memory {need.title.partition(' (')[0]} takes, so none is checked"
+    with_gb = {gpu: f" with {gb:g} GB" for gpu, gb in need.sizes}
     if first.way == "unpriced":
-        yield f"what {phrases.machine_of(first)} costs today"
+        yield f"what {phrases.machine_of(first)}{with_gb.get(first.gpu_id, '')} costs today"
+    paid = {o.gpu_id for o in found.options if o.price_usd} | {first.gpu_id, *need.have}
+    if dear := [f"{phrases.short_name(gpu)}{with_gb[gpu]}" for gpu in with_gb if gpu not in paid]:
+        yield f"what {' and '.join(dear)} costs"
     if first.way in RENTS:
         yield from [f"which offers of no stated place are in {need.region}: left out"] * bool(need.region)
         yield f"what storage{', data sent out' * (not need.egress_gb)} and taxes cost"
@@ -258,6 +263,9 @@ def _faster(found: Recommendation) -> str:
     return f"{begun(phrases.machine_of(fast))} {'is' if fast.count == 1 else 'are'} {much}{cost}."
 
 
+TOGETHER_HOLD = "hold it"  # Said of different cards in one machine
+
+
 def together(gpus: Sequence[str], found: Dealt, price: str = "") -> str:
     """How fast different cards answer together; the last is bought where it has a price."""
     there = Counter(gpus[:-1] if price else gpus).items()
@@ -266,7 +274,23 @@ def together(gpus: Sequence[str], found: Dealt, price: str = "") -> str:
     low, value, high = (brief(getattr(found.tokens_per_s, end)) for end in ("low", "value", "high"))
     memory = f"{found.needed_bytes / 2**30:.3g} of {found.room_bytes / 2**30:.3g} GiB in {found.weights}"
     how = "one answer at a time, layers dealt out by llama.cpp"
-    return f"{name} hold it, {memory}, and do about {value} tokens/s ({low} to {high}), {how}."
+    name = begun(name) * (not price) or name
+    return f"{name} {TOGETHER_HOLD}, {memory}, and do about {value} tokens/s ({low} to {high}), {how}."
+
+
+def joined(need: Need, gpu: str, count: int, offers: Sequence[Offer]) -> str:
+    """How fast what is there answers together with a number of another GPU, and what these cost."""
+    cards, quote = (*need.have, *[gpu] * count), next((q for q in need.quotes if q.gpu_id == gpu), None)
+    price = f" at {usd(quote.usd)}, as stated," if quote else fit.last_price(need, gpu, offers)
+    asked = f", of {sum_of(need, need.budget_usd)} to spend" if need.budget_usd else ""
+    of = f" ({price.removeprefix('; ')}{asked})" if price.startswith(";") else price
+    if found := dealt_out(need, cards):
+        name, rest = together(cards, found).split(" together ", 1)
+        return begun(f"{'yes: ' * (need.asks == 'able')}{name[0].lower()}{name[1:]}{of} together {rest}")
+    weights, needed, room = least_dealt_out(need, cards)
+    names = " and ".join(counted(each, number) for each, number in Counter(cards).items())
+    takes = f"it takes {needed / 2**30:.3g} of their {room / 2**30:.3g} GiB in {weights}"
+    return begun(f"{'no: ' * (need.asks == 'able')}{names}{of} together do not hold it: {takes}.")
 
 
 def largest(models: Mapping[Precision, str], gpu: str, count: int, context: int) -> str:
