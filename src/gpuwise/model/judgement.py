@@ -210,7 +210,7 @@ class Option:
     speedup: float | None = None  # Over what is there already
     break_even_h: float | None = None
     """Hours of use from which owning costs less than the cheapest rent of the same work."""
-    frontier: bool = False  # No other option is both faster and cheaper
+    frontier: bool = False  # No other option is as fast, as cheap and takes no more money at once
     why: tuple[str, ...] = ()
 
     @property

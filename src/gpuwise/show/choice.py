@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from gpuwise.facts import catalog
 from gpuwise.facts.prices import STALE_DAYS, day
 from gpuwise.judge.choose import phrases
-from gpuwise.judge.choose.answer import LITTLE, cooled, question, taken_as_asked
+from gpuwise.judge.choose.answer import LITTLE, cooled, has_no_fans, question, taken_as_asked
 from gpuwise.judge.choose.candidates import few_of, host_of
 from gpuwise.judge.choose.need import USUAL_NOTE
 from gpuwise.judge.choose.phrases import obtained
 from gpuwise.judge.choose.speeds import BY, no_units
-from gpuwise.judge.choose.verdicts import lacks
+from gpuwise.judge.choose.verdicts import hours_paid, lacks, why_first
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
 from gpuwise.model.precision import Precision
@@ -198,34 +198,37 @@ def _scale(found: Recommendation) -> tuple[float, float, str]:
 
 def figure(found: Recommendation) -> Figure | None:
     """Cost against time (speed where no amount was given), with those that none beats in both marked."""
-    from gpuwise.show.charts import tradeoff
+    from gpuwise.show.charts import frontier, tradeoff
     from gpuwise.show.gpus import short
     from gpuwise.show.page import Figure
 
     amount = bool(found.need.items)
-    points, rows = [], []
+    drawn, points, rows = list[tuple[float, float, Option]](), [], []
     _, scale, many = _scale(found)
     for o in found.options[:_DRAWN]:
         each = o.cost_per_item_usd
         cost = o.cost_usd if amount else each and each.times(scale)
         if cost is not None and cost.value > 0:
-            hours = o.time_s.value / 3600 if o.time_s else o.throughput.value
-            name = short(catalog.get(o.gpu_id))
-            points.append((f"{o.count} x {name}" if o.count > 1 else name, hours, cost.value, o.frontier))
-            rows.append({
-                "option": f"{o.count} x {o.gpu_id}", "of": _source(o),
-                "hours" if amount else f"{found.item}s/s": Amount(significant(hours), hours),
-                "cost" if amount else f"cost of {many}": usd(cost.value),
-                "no other beats it in both": "yes" if o.frontier else "",
-            })  # fmt: skip
+            drawn.append((cost.value, o.time_s.value / 3600 if o.time_s else o.throughput.value, o))
+    line = frontier([(cost_usd, o.throughput.value) for cost_usd, _, o in drawn])
+    for at, (cost_usd, x, o) in enumerate(drawn):
+        best = at in line
+        name = short(catalog.get(o.gpu_id))
+        points.append((f"{o.count} x {name}" if o.count > 1 else name, x, cost_usd, best))
+        rows.append({
+            "option": f"{o.count} x {o.gpu_id}", "of": _source(o),
+            "hours" if amount else f"{found.item}s/s": Amount(significant(x), x),
+            "cost" if amount else f"cost of {many}": usd(cost_usd),
+            "no other beats it in both": "yes" if best else "",
+        })  # fmt: skip
     if len(points) < 2:
         return None
-    x, y = ("hours of work", "USD of the work")
+    across, up = ("hours of work", "USD of the work")
     if not amount:
-        x, y = (f"{found.item}s a second", f"USD of {many}")
+        across, up = (f"{found.item}s a second", f"USD of {many}")
     over = "time" if amount else "speed"
     caption = f"Cost against {over}: the line joins the options that no other beats in both."
-    return Figure(charts=(tradeoff(points, x=x, y=y),), table=Table.of(rows), caption=caption)
+    return Figure(charts=(tradeoff(points, x=across, y=up),), table=Table.of(rows), caption=caption)
 
 
 def _source(option: Option) -> str:
@@ -247,17 +250,20 @@ def _is_old(found: Recommendation, option: Option) -> bool:
 
 def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list[str]:
     best = any(option.frontier for option in shown)
-    lines = ["* no other option is both faster and cheaper"] * best
+    bought = any(option.outlay_usd for option in found.options)
+    than = "faster, cheaper and less money at once" if bought else "both faster and cheaper"
+    lines = [f"* no other option is {than}"] * best
+    lines += filter(None, (why_first(found), hours_paid(found, shown)))
     if any(_is_old(found, option) for option in shown):
         upper = ", and it ranks by its upper end" * any(option.stale for option in shown)
         lines.append(f"(price) is more than {STALE_DAYS} days old: its interval is wider{upper}")
-    served = {
-        o.gpu_id: o.host_usd > 0 and "server" in host_of(o.gpu_id, o.count)[0] for o in shown if o.outlay_usd
-    }
-    no_fans = [gpu for gpu, own in served.items() if "passive" in cooled(catalog.get(gpu), served=own)]
+    bare = [o for o in shown if o.outlay_usd and has_no_fans(catalog.get(o.gpu_id))]
+    served = [o.gpu_id for o in bare if o.host_usd and "server" in host_of(o.gpu_id, o.count)[0]]
+    no_fans = [o.gpu_id for o in bare if o.gpu_id not in served]
     tight = [o.gpu_id for o in shown if found.need.least_gb and (o.memory_spare or 0.0) < LITTLE]
     may_not = f"less than {percent(LITTLE, 0)} of the memory stays free, so the work may not fit"
-    marked = {"without fans, for a server's airflow or a fan put on it": no_fans, may_not: tight}
+    marked = {"without fans, for a server's airflow or a fan put on it": no_fans,
+              "without fans, in the server that is counted": served, may_not: tight}  # fmt: skip
     lines += [f"{what}: {', '.join(dict.fromkeys(gpus))}" for what, gpus in marked.items() if gpus]
     no_price = [option.way == "unpriced" for option in shown]
     if len({*no_price}) > 1 and no_price == sorted(no_price):

@@ -58,6 +58,8 @@ def limits(need: Need) -> Iterator[str]:
         hours = priced.hours_a_month(need)
         own = ", of what is bought for its loss of value and electricity" * owns
         of_use = f", {usd(need.budget_usd / hours)} for each of {hours:,.0f} h of use{own}"
+        if not (owns or phrases.states_hours(need)):
+            of_use = f", which is to pay for {hours:,.0f} h at the least: {usd(need.budget_usd / hours)}/h"
         yield f"at most {usd(need.budget_usd)}{per}{other}{of_use * need.budget_per_month}"
     if need.least_gb and need.title:
         yield memory_needed(need).rstrip(".")
@@ -341,9 +343,14 @@ def setup(need: Need, bought: Option) -> str:
     return "; ".join(part for part in parts if part)
 
 
+def has_no_fans(spec: GpuSpec) -> bool:
+    """Whether a card is made for a server's airflow."""
+    return spec.text("segment") == "server" and spec.text("form") == "pcie"
+
+
 def cooled(spec: GpuSpec, *, served: bool = False) -> str:
     """How a card is cooled; without fans of its own by those of a server, which may be there: `served`."""
-    if spec.text("segment") == "server" and spec.text("form") == "pcie" and not served:
+    if has_no_fans(spec) and not served:
         return "passive cooling: needs a server's airflow or a fan put on it"
     return f"{cooling} cooling" if (cooling := spec.text("cooling")) else ""
 

@@ -552,9 +552,7 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     fixed = np.where(paid_by_second, fixed * np.minimum(1.0, STARTS * works), fixed)
     fixed = np.where(~own & need.batched & ~paid_by_second, fixed * busy, fixed)
     if need.items is not None and need.period_s is None:
-        # Who does so much and no more pays for the whole of a commitment, and for an hour at the least.
-        terms = array([max(LEAST_PAID_H, committed_h(row.offer)) if row.offer else 0.0 for row in rows])
-        terms = np.where(own | paid_by_second, 0.0, terms)
+        terms = array([least_paid_h(need, row) for row in rows])
         fixed = fixed * np.maximum(1.0, terms / np.maximum(time / 3600 / a.utilisation, 1e-9))
     if need.concurrent and need.items is None:
         # What is worth paying for is that all are answered as quickly as was asked.
@@ -610,6 +608,15 @@ def committed_h(offer: Offer) -> float:
     """Hours of a commitment, from an offer's words; 0 without one."""
     term = re.search(r"(\d+) (month|year)s? of commitment", offer.note)
     return float(term[1]) * (HOURS_PER_YEAR / 12 if term[2] == "month" else HOURS_PER_YEAR) if term else 0.0
+
+
+def least_paid_h(need: Need, row: Row) -> float:
+    """Hours of a rent that are paid at the least: who does so much and no more pays for the whole of a
+    commitment, and for an hour."""
+    once = need.items is not None and need.period_s is None
+    if not (once and row.offer and row.way in RENTS) or row.way == "serverless":
+        return 0.0
+    return max(LEAST_PAID_H, committed_h(row.offer))
 
 
 def lost_share(a: Assumptions) -> float:

@@ -142,10 +142,7 @@ def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
 
     a_month = " a month" * need.budget_per_month
     if need.budget_usd and not need.budget_per_hour and first.way in RENTS:
-        hours = need.budget_usd / hourly
-        stated = HOURS_STATED.format(week) in need.notes or week != Assumptions().hours_per_week
-        most = priced.hours_a_month(need) if stated else HOURS_PER_YEAR / 12
-        hours = min(hours, most) if a_month else hours
+        hours = hours_paid(need, hourly)
         return f"{sum_of(need, hours * hourly, a_month)} pays for {hours:,.0f} h: {done(hours)}"
     if need.hire_h and not first.outlay_usd:
         return f"{usd(hourly * need.hire_h)} for {need.hire_h:,.0f} h, {done(need.hire_h)}"
@@ -159,6 +156,19 @@ def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
         month = sum_of(need, hourly * priced.hours_a_month(need), " a month")
         said.append(f"{month}{weekly_use(week)}")
     return ", ".join(said)
+
+
+def states_hours(need: Need) -> bool:
+    """Whether the hours of use a week were stated."""
+    week = need.assumptions.hours_per_week
+    return HOURS_STATED.format(week) in need.notes or week != Assumptions().hours_per_week
+
+
+def hours_paid(need: Need, hourly: float) -> float:
+    """Hours of rent that a budget pays for, of a month at most those that are used or that it has."""
+    hours = (need.budget_usd or 0.0) / hourly
+    most = priced.hours_a_month(need) if states_hours(need) else HOURS_PER_YEAR / 12
+    return min(hours, most) if need.budget_per_month else hours
 
 
 def weekly_use(hours_per_week: float) -> str:

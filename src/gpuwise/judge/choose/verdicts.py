@@ -33,6 +33,43 @@ from gpuwise.model.units import brief, seconds, significant, usd
 from gpuwise.predictor.card import is_linked
 
 
+def why_first(found: Recommendation) -> str:
+    """What speaks for the first option where one behind it is as fast, as cheap and no more to pay; empty
+    where none is."""
+    need, first = found.need, found.options[0]
+    if first.frontier or first.way == "unpriced" or not first.cost_per_item_usd:
+        return ""
+    cost, paid = first.cost_per_item_usd.value, first.outlay_usd
+    for other in (o for o in found.options[1:] if o.frontier and o.cost_per_item_usd):
+        dearer = other.cost_per_item_usd and other.cost_per_item_usd.value > cost
+        if dearer or other.throughput.value < first.throughput.value or other.outlay_usd > paid:
+            continue
+        late = need.deadline_s and other.time_s and other.time_s.high > need.deadline_s
+        reasons = {
+            f"takes {usd(other.outlay_usd - paid)} more at once": other.outlay_usd > paid,
+            "is known by its data sheet alone": other.rough and not first.rough,
+            "has a price that is old": other.stale and not first.stale,
+            f"takes {other.count} cards": other.count > first.count,
+            "may be too late": late,
+            "ties up money that a rent does not": other.outlay_usd > 0 and not paid,
+            "is not yours": first.way == "have",
+            "has little memory to spare": (other.memory_spare or 1.0) < LITTLE,
+        }
+        why = next((reason for reason, holds in reasons.items() if holds), "costs as much within 5 %")
+        return f"1 is first though {counted(other.gpu_id, other.count)} is marked: that {why}"
+    return ""
+
+
+def hours_paid(found: Recommendation, shown: Sequence[Option]) -> str:
+    """For how many hours of a month each rent is paid by a budget whose hours were not stated."""
+    need = found.need
+    rents = {o.gpu_id: o.per_hour_usd for o in reversed(shown) if o.way in RENTS and o.per_hour_usd}
+    if not (need.budget_usd and need.budget_per_month and len(rents) > 1) or phrases.states_hours(need):
+        return ""
+    hours = (f"{gpu} {phrases.hours_paid(need, each):,.0f}" for gpu, each in [*rents.items()][::-1])
+    return f"hours of a month that {sum_of(need, need.budget_usd)} pay for: {', '.join(hours)}"
+
+
 def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> tuple[str, str]:
     """What it costs that data leave a provider's network; and what of it is not known."""
     if not need.egress_gb or first.way not in RENTS:
