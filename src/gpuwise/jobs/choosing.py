@@ -112,6 +112,7 @@ def _chosen(
         _beside(market, need),
         billed,
         choice.answer,
+        "" if several else verdicts.of_all(choice),
         next((f"{phrases.begun(a)}." for a in choice.advice if phrases.COUNTED in a), ""),
         sent,
     )

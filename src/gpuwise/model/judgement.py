@@ -120,6 +120,8 @@ class Need:
     unproven: bool = False  # Cards of vendors of which the predictor saw no network are ranked like others
     currency: tuple[str, float] = ("USD", 1.0)  # Amounts are also said in it; USD for one of its units
     users: int = 1  # People who work at the same time, each with such a machine
+    machines: int = 1  # So many alike are wanted, of which each option is one
+    sharing: int = 0  # People who use these in turns; 0: not stated
     notes: tuple[str, ...] = ()  # How words of the question were read
     ignored: tuple[str, ...] = ()  # Words of it that change nothing here
     corrected: tuple[str, ...] = ()  # What it takes for granted and is not so, each as a sentence
@@ -210,7 +212,7 @@ class Option:
     speedup: float | None = None  # Over what is there already
     break_even_h: float | None = None
     """Hours of use from which owning costs less than the cheapest rent of the same work."""
-    frontier: bool = False  # No other option is as fast, as cheap and takes no more money at once
+    frontier: bool = False  # No other option is both faster and cheaper
     why: tuple[str, ...] = ()
 
     @property

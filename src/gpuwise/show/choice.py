@@ -198,37 +198,34 @@ def _scale(found: Recommendation) -> tuple[float, float, str]:
 
 def figure(found: Recommendation) -> Figure | None:
     """Cost against time (speed where no amount was given), with those that none beats in both marked."""
-    from gpuwise.show.charts import frontier, tradeoff
+    from gpuwise.show.charts import tradeoff
     from gpuwise.show.gpus import short
     from gpuwise.show.page import Figure
 
     amount = bool(found.need.items)
-    drawn, points, rows = list[tuple[float, float, Option]](), [], []
+    points, rows = [], []
     _, scale, many = _scale(found)
     for o in found.options[:_DRAWN]:
         each = o.cost_per_item_usd
         cost = o.cost_usd if amount else each and each.times(scale)
         if cost is not None and cost.value > 0:
-            drawn.append((cost.value, o.time_s.value / 3600 if o.time_s else o.throughput.value, o))
-    line = frontier([(cost_usd, o.throughput.value) for cost_usd, _, o in drawn])
-    for at, (cost_usd, x, o) in enumerate(drawn):
-        best = at in line
-        name = short(catalog.get(o.gpu_id))
-        points.append((f"{o.count} x {name}" if o.count > 1 else name, x, cost_usd, best))
-        rows.append({
-            "option": f"{o.count} x {o.gpu_id}", "of": _source(o),
-            "hours" if amount else f"{found.item}s/s": Amount(significant(x), x),
-            "cost" if amount else f"cost of {many}": usd(cost_usd),
-            "no other beats it in both": "yes" if best else "",
-        })  # fmt: skip
+            hours = o.time_s.value / 3600 if o.time_s else o.throughput.value
+            name = short(catalog.get(o.gpu_id))
+            points.append((f"{o.count} x {name}" if o.count > 1 else name, hours, cost.value, o.frontier))
+            rows.append({
+                "option": f"{o.count} x {o.gpu_id}", "of": _source(o),
+                "hours" if amount else f"{found.item}s/s": Amount(significant(hours), hours),
+                "cost" if amount else f"cost of {many}": usd(cost.value),
+                "no other beats it in both": "yes" if o.frontier else "",
+            })  # fmt: skip
     if len(points) < 2:
         return None
-    across, up = ("hours of work", "USD of the work")
+    x, y = ("hours of work", "USD of the work")
     if not amount:
-        across, up = (f"{found.item}s a second", f"USD of {many}")
+        x, y = (f"{found.item}s a second", f"USD of {many}")
     over = "time" if amount else "speed"
     caption = f"Cost against {over}: the line joins the options that no other beats in both."
-    return Figure(charts=(tradeoff(points, x=across, y=up),), table=Table.of(rows), caption=caption)
+    return Figure(charts=(tradeoff(points, x=x, y=y),), table=Table.of(rows), caption=caption)
 
 
 def _source(option: Option) -> str:
@@ -250,9 +247,7 @@ def _is_old(found: Recommendation, option: Option) -> bool:
 
 def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list[str]:
     best = any(option.frontier for option in shown)
-    bought = any(option.outlay_usd for option in found.options)
-    than = "faster, cheaper and less money at once" if bought else "both faster and cheaper"
-    lines = [f"* no other option is {than}"] * best
+    lines = ["* no other option is both faster and cheaper"] * best
     lines += filter(None, (why_first(found), hours_paid(found, shown)))
     if any(_is_old(found, option) for option in shown):
         upper = ", and it ranks by its upper end" * any(option.stale for option in shown)

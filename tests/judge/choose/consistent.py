@@ -398,7 +398,6 @@ def _laws(asked: Asked, found: dict[str, Any], text: str) -> Iterator[str]:
             if (
                 each and other["frontier"] and each["value"] <= first["cost_per_item_usd"]["value"]
                 and other["throughput"]["value"] >= first["throughput"]["value"]
-                and other["outlay_usd"] <= first["outlay_usd"]
             ):  # fmt: skip
                 yield f"first and beaten: by {other['count']} x {other['gpu_id']}"
     for said in re.findall(r"not known: [^;.]*", text.casefold()):

@@ -731,10 +731,9 @@ class _Reader(Worked):
             self.mark(money.start(), money.end() + each.end())
             self.notes.append(f"{text}{each[0]} are {units.usd(budget * fields['users'])} in all")
             budget *= fields["users"]
-        if self.several > 1 and not self.have and (self._learns() or not self._of_llm()):
+        if self.several > 1 and not self.have:
             budget /= self.several
             self.notes.append(f"{text} for {self.several} machines: {units.usd(budget)} for each")
-            fields["ignored"] = tuple(each for each in fields.get("ignored", ()) if each != self.machines)
         fields["budget_usd"] = budget
         sole = self.rents and not (self.owns or self.have or self.done() or fields.get("either"))
         whole = not per and sole  # Of all that time

@@ -56,13 +56,13 @@ class Cards(Words):
             self.sets = tuple((gpu, count * number) for gpu, count in self.sets)
             self.notes.append(several[0].strip())
             self.several = 1  # All of them count
-        elif not one and self.have and self._of_llm() and not self._learns():
-            self.copies = number
-            self.notes.append(f"each of {number} machines holds the model, for its share of the people")
         elif not one:
-            self.machines = several[0].strip()
-            self.ignore(self.machines)
-            self.notes.append("of one machine: nothing is known of a network between several")
+            self.fields["machines"] = number
+            if self._of_llm() and not self._learns():
+                self.copies = number
+                self.notes.append(f"each of {number} machines holds the model, for its share of the people")
+            else:
+                self.notes.append(f"each row is one of {number} machines, of whose network nothing is known")
 
     def _read_cards(self) -> None:
         """GPUs to compare with how many of each, those that are there, and those that are not to be."""
@@ -188,6 +188,10 @@ class Cards(Words):
             self.fields["named"] = tuple(dict.fromkeys(gpu for gpu, _ in advised))
             self.notes.append(f"{', '.join(self.fields['named'])}: advised by others, so compared with all")
         sets += advised if sets else []
+        if any(count == 2 for _, count in sets) and search(
+            r"\b(?:several|multiple) \S", self.text.casefold()
+        ):
+            self.notes.append("several of a card are taken as two")
         if self.take(P.or_others):
             self.notes += [f"{', '.join(dict.fromkeys(gpu for gpu, _ in sets))}: or others"] if sets else []
             sets = []

@@ -225,6 +225,8 @@ class Worked(Cards):
             named = self._no_work()
         else:
             self._read_size_behind(named)
+        if ALIASES.get(named, named) in USUAL.image_networks:
+            self.every(P.convolutions)  # Which it is one of
         start = f"{ALIASES.get(named, named)}-pretrain"
         whole = [name for name in registry.names() if name.startswith(start)]
         if whole and self.said(r"pre-?train|from scratch"):
@@ -237,7 +239,7 @@ class Worked(Cards):
             turns = f", at most {most / people:.2g} GPUs for each, so they take turns" * (most < people)
             machines = f"{self.several} machines" if self.several > 1 else "one machine"
             self.notes.append(f"{machines} that {people} people share{turns}")
-            self.ignore(f"how many share it ({people} people)" if self.by_default else "")
+            self.fields["sharing"] = people
             self.gpus = self.gpus or (1, needs.MOST_TOGETHER)
             if "budget_usd" in self.fields and not self.done():
                 self.fields.setdefault("goal", "speed")

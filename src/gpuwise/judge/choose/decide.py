@@ -3,7 +3,7 @@
     order        cost of an item with its price at the upper end of its interval, then speed; costs are equal
                  to seven digits, for n machines side by side cost n times one only up to the last bits
     one row      of each GPU, number and way (and provider): the cheapest
-    frontier     no other candidate is as fast, as cheap and takes no more money at once (Kung et al. 1975)
+    frontier     no other candidate is both faster and cheaper (Kung, Luccio & Preparata 1975)
     chance       Phi(log(c2 / c1) / sqrt(s1^2 + s2^2)), c being log-normal with the interval's width
 
 Two offers of the same GPUs share their speed, whose error then cancels. Errors of two different GPUs count as
@@ -225,15 +225,15 @@ def ordered(them: Candidates, ok: Mask, *, every_provider: bool = True) -> list[
 
 
 def frontier(them: Candidates, places: Sequence[int]) -> set[int]:
-    """The places of which no other is as fast, as cheap and takes no more money at once, without those that
-    have no price."""
-    each, paid = (np.nan_to_num(column.astype(np.float32)) for column in (them.per_item, them.outlay))
+    """The places of which no other is both faster and cheaper, without those that have no price."""
+    best, found = -1.0, set[int]()
+    each = them.per_item.astype(np.float32)
     known = (place for place in places if them.rows[place].way != "unpriced")
-    best = list[int]()
-    for place in sorted(known, key=lambda p: (each[p], -them.speed[p], paid[p])):
-        if not any(them.speed[p] >= them.speed[place] and paid[p] <= paid[place] for p in best):
-            best.append(place)
-    return set(best)
+    for place in sorted(known, key=lambda p: (np.nan_to_num(each[p]), -them.speed[p])):
+        if them.speed[place] > best:
+            best = them.speed[place]
+            found.add(place)
+    return found
 
 
 def _options(

@@ -141,7 +141,7 @@ def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
         return f"{brief(first.throughput.value * hours * 3600 * share)} {item}s{each}{busy} at {rate}"
 
     a_month = " a month" * need.budget_per_month
-    if need.budget_usd and not need.budget_per_hour and first.way in RENTS:
+    if need.budget_usd and not (need.budget_per_hour or need.hire_h) and first.way in RENTS:
         hours = hours_paid(need, hourly)
         return f"{sum_of(need, hours * hourly, a_month)} pays for {hours:,.0f} h: {done(hours)}"
     if need.hire_h and not first.outlay_usd:

@@ -34,15 +34,14 @@ from gpuwise.predictor.card import is_linked
 
 
 def why_first(found: Recommendation) -> str:
-    """What speaks for the first option where one behind it is as fast, as cheap and no more to pay; empty
-    where none is."""
+    """What speaks for the first option where one behind it is as fast and as cheap; empty where none is."""
     need, first = found.need, found.options[0]
     if first.frontier or first.way == "unpriced" or not first.cost_per_item_usd:
         return ""
     cost, paid = first.cost_per_item_usd.value, first.outlay_usd
     for other in (o for o in found.options[1:] if o.frontier and o.cost_per_item_usd):
         dearer = other.cost_per_item_usd and other.cost_per_item_usd.value > cost
-        if dearer or other.throughput.value < first.throughput.value or other.outlay_usd > paid:
+        if dearer or other.throughput.value < first.throughput.value:
             continue
         late = need.deadline_s and other.time_s and other.time_s.high > need.deadline_s
         reasons = {
@@ -58,6 +57,32 @@ def why_first(found: Recommendation) -> str:
         why = next((reason for reason, holds in reasons.items() if holds), "costs as much within 5 %")
         return f"1 is first though {counted(other.gpu_id, other.count)} is marked: that {why}"
     return ""
+
+
+def of_all(found: Recommendation) -> str:
+    """What all machines take where several alike are wanted, how many people are on each, and what as many
+    rents as there are people cost."""
+    need, first, number = found.need, found.options[0], found.need.machines
+    bought = next((o for o in found.options if o.outlay_usd), None)
+    rented = next((o for o in found.options if o.way in RENTS and o.per_hour_usd), None)
+    people, hours, said = need.sharing, need.hire_h, list[str]()
+    if number > 1 and first.outlay_usd:
+        said.append(f"{number} such machines take {sum_of(need, number * first.outlay_usd)}")
+    elif number > 1 and first.way in RENTS and first.per_hour_usd:
+        span, paid = f"{hours:,.0f} h" if hours else "an hour", number * first.per_hour_usd * (hours or 1.0)
+        said.append(f"{number} such machines take {sum_of(need, paid)} for {span}")
+    if people > number > 1:
+        each, most = ceil(people / number), number * first.count
+        said.append(f"{people} people are {each} to a machine: {most} of them have a GPU at a time")
+    if need.either and people and hours and rented:
+        paid = people * hours * (rented.per_hour_usd or 0.0)
+        span = f"a GPU for each of {people} people for {hours:,.0f} h is {people * hours:,.0f} GPU-hours"
+        said.append(f"{span}, {sum_of(need, paid)} of {machine_of(rented)}")
+        if bought and number > 1 and bought is not first:
+            said.append(
+                f"{number} of {machine_of(bought)} bought take {sum_of(need, number * bought.outlay_usd)}"
+            )
+    return f"{begun('; '.join(said))}." * bool(said)
 
 
 def hours_paid(found: Recommendation, shown: Sequence[Option]) -> str:
@@ -311,7 +336,6 @@ def together(gpus: Sequence[str], found: Dealt, price: str = "") -> str:
     low, value, high = (brief(getattr(found.tokens_per_s, end)) for end in ("low", "value", "high"))
     memory = f"{found.needed_bytes / 2**30:.3g} of {found.room_bytes / 2**30:.3g} GiB in {found.weights}"
     how = "one answer at a time, layers dealt out by llama.cpp"
-    name = begun(name) * (not price) or name
     return f"{name} {TOGETHER_HOLD}, {memory}, and do about {value} tokens/s ({low} to {high}), {how}."
 
 
@@ -457,6 +481,7 @@ def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]
     """Whether to rent or to buy: what each takes for the same work, and where the two meet; and whether
     buying costs less."""
     a, often, meet = need.assumptions, phrases.MONTH_S / need.period_s if need.period_s else 1.0, ""
+    same = "for the same"
     if need.period_s and rent.cost_usd and own.cost_usd:
         rented, bought = often * rent.cost_usd.value, often * own.cost_usd.value
         span, meet = "a month", _pays(need, rent, own, item)
@@ -470,6 +495,10 @@ def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]
         hourly, energy = _instead_of_rent(need, rent, own)
         rented, bought = hours * hourly, hours * energy + own.outlay_usd * priced.lost_share(a)
         span = f"for {hours:,.0f} h" if _hired(need) else f"in {a.owned_for}{weekly_use(a.hours_per_week)}"
+        rent_h = rented / (rent.per_hour_usd or inf)
+        same = f"for {rent_h:,.0f} h" + ", in which it does as much" * (
+            abs(rent_h / hours - 1) > phrases.WORTH_SAYING
+        )
     less, machine = bought < rented, " with its machine" * bool(own.host_usd)
     price = f"{usd(own.outlay_usd)}{machine}, {phrases.dated(own)}{', old' * own.stale}"
     each = f" for each of {need.users} people" * (need.users > 1)
@@ -477,7 +506,7 @@ def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]
     buy += f" {phrases.sum_of(need, bought)}"
     source = rent.provider and f" from {rent.provider}"
     rents = f"{machine_of(rent)}{each} rented{source}{phrases.priced_at(rent)}"
-    said = f"{'Buy' if less else 'Rent'}: {span} {buy}, {rents} {phrases.sum_of(need, rented)} for the same."
+    said = f"{'Buy' if less else 'Rent'}: {span} {buy}, {rents} {phrases.sum_of(need, rented)} {same}."
     return f"{said} {meet or _from_hours(need, rent, own)}", less
 
 
