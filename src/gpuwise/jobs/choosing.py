@@ -295,9 +295,10 @@ def _answered(market: _Market, need: Need) -> Recommendation:
                 return replace(alone, answer=f"{joined} In their place{dear}: {alone.answer}")
         if need.asks == "number" and need.deadline_s is not None and (several := _in_time(market, need)):
             return several
-        if error.code == "bench" and names_of(need) and isinstance(other, Recommendation):
-            of = phrases.counted(*(_one_set(need) or (names_of(need)[0], 1)))
-            return replace(other, answer=f"How fast {of} is, is not known: {why}. {other.answer}")
+        if error.code == "bench" and need.sets and isinstance(other, Recommendation):
+            of = phrases.counted(*need.sets[0])
+            answer = f"How fast {of} is, is not known: {why}. In its place: {other.answer}"
+            return replace(other, answer=answer)
         if need.asks == "too much" and error.code == "no-price" and isinstance(other, Recommendation):
             name, count = _one_set(need) or ("", 0)
             named = phrases.begun(phrases.counted(name, count))

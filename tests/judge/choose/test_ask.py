@@ -297,6 +297,15 @@ def test_an_image_of_another_size_counts_by_its_pixels(text: str, passes: float,
         ("buy a card for bert-large, 15 thousand pound", "budget_usd", 19500.0),
         ("should i wait for the rtx 60 series, bert-large on a 5090", "sets", (("rtx-5090", 1),)),
         ("2000 sdxl images at 2048x2048", "items", 2000.0),
+        # A card in a box outside a laptop, which is there.
+        (
+            "thinkpad with thunderbolt 4, egpu box with a 4060 ti 16gb for qlora of a 7b",
+            "sets",
+            (("rtx-4060-ti-16gb", 1),),
+        ),
+        ("thinkpad with thunderbolt 4, egpu box with a 4060 ti 16gb for qlora of a 7b", "ignored", ()),
+        ("laptop rtx 3070 8gb, external gpu for sdxl", "have", ("rtx-3070-laptop",)),
+        ("laptop rtx 3070 8gb, external gpu for sdxl", "form", None),
         # Of several computers each has its own memory; of two sizes of one the work says which.
         ("dgx spark or a mac studio m3 ultra 96gb for gpt-oss-120b", "sizes", (("apple-m3-ultra", 96.0),)),
         ("m4 max macbook 64gb or 128gb, or a 5090 for qwen3-next 80b", "sizes", ()),

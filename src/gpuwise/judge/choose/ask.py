@@ -161,6 +161,14 @@ class _Reader(Worked):
                 # A day by which the money is spent is no deadline of the work.
                 of_money = ", for the money" if self.take(P.gone) else ""
                 self.ignore(spent[0].strip() + of_money)
+        while self.blank(P.external):
+            self.external = True
+            self.assumed["host_usd"] = 0.0
+            self.usual.setdefault("acquire", "own")
+            self.correct(
+                "A card outside the computer: what its box costs, and what the cable to it takes of its "
+                "speed, is not known here and not counted."
+            )
         self._read_energy_price()
         people = self.said(P.how_many_people) and self._of_llm() and not self.said(P.machines_of_each)
         if people and (each := self.blank(P.size_of_each)):

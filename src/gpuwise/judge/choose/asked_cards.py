@@ -219,7 +219,11 @@ class Cards(Words):
             count = next((n for each, n in sets if each == gpu), number_of(more[1] or ""))
             sets = [(gpu, there + count), *(one for one in sets if one[0] != gpu)]
             self.notes += [f"{count} more, beside {there}"] if count > 1 else []
-        if self.said(rf"\b(?:{P.laptop})\b") and not self.said(P.either_computer):
+        if self.external:  # What is in the laptop is there
+            theirs = [gpu for gpu, _ in sets if needs.has_form(catalog.get(gpu), "laptop")]
+            have, sets = have + theirs, [one for one in sets if one[0] not in theirs]
+            self.every(rf"\b(?:{P.laptop})\b")
+        elif self.said(rf"\b(?:{P.laptop})\b") and not self.said(P.either_computer):
             # "My laptop 4060, would a 5090 do it": which may be a card.
             sets = sets if have else [(gpu, n) if n > 1 else (_of_laptop(gpu), 1) for gpu, n in sets]
             have = [_of_laptop(gpu) for gpu in have]
@@ -439,7 +443,7 @@ class Cards(Words):
         no_module = self.denied["nvlink"] or self.deny(P.module)
         self.form = "pcie" if no_module else self.first(P.board, again=False) or None
         of_card = self.said(rf"{P.money} (?:for|on) (?:the |an? )?(?:gpu|card)\b")
-        if not (self.traits or self.sets or of_card) and self.take(P.computer):
+        if not (self.traits or self.sets or of_card or self.external) and self.take(P.computer):
             self.form = "mobile" if self.said(P.laptop) else "small"
             # Few of them were measured, and none has a price that is fresh.
             self.fields |= {"acquire": "own", "unproven": True, "thrifty": True}
@@ -561,6 +565,7 @@ class Cards(Words):
         # One kind of computer is ranked at a time. What a laptop that is there may be replaced by is open.
         there = any(needs.has_form(catalog.get(gpu), "laptop") for gpu in self.have)
         either = self.said(P.either_computer)
+        there |= self.external
         cloud = fields.get("either") and not (there or self.sets) and self.take(P.laptop)
         if cloud:  # "Laptop or cloud"
             fields |= {"acquire": "rent", "either": False}

@@ -222,6 +222,7 @@ class Words:
         self.api = False  # Whether an API is named
         self.single, self.small, self.watts_each = False, False, 0.0
         self.several = 1  # Machines, of which one is looked at
+        self.external = False  # A card stands outside the computer, which is there
         self.copies = 1  # Of a model, each on a machine that is there, which share the people
         self.some = False  # One kind of GPU is named in the plural, without a number
         self.members = self.people = 1  # Of whom not all are there at once; who share a machine
