@@ -286,10 +286,10 @@ def _answered(market: _Market, need: Need) -> Recommendation:
     except GpuwiseError as error:
         other, why = error.data.get("instead"), error.data.get("why")
         free = replace(need, sets=(), only=(), gpus=(1, needs.MOST_TOGETHER), asks="", beside=False)
-        asked = need.beside or error.code == "too-large"
+        asked = need.beside or "does not fit" in str(error)
         if asked and (joined := _joined(market, need)):
             # At any price: what is asked about is answered, and this is what takes its place
-            ways = filter(None, map(market.best_or_none, (free, replace(free, budget_usd=None))))
+            ways = filter(None, map(market.best_or_none, (free, replace(free, budget_usd=None, goal="cost"))))
             if alone := next(ways, None):
                 dear = ", whatever it costs" * (alone.need.budget_usd != need.budget_usd)
                 return replace(alone, answer=f"{joined} In their place{dear}: {alone.answer}")

@@ -297,6 +297,12 @@ def test_an_image_of_another_size_counts_by_its_pixels(text: str, passes: float,
         ("buy a card for bert-large, 15 thousand pound", "budget_usd", 19500.0),
         ("should i wait for the rtx 60 series, bert-large on a 5090", "sets", (("rtx-5090", 1),)),
         ("2000 sdxl images at 2048x2048", "items", 2000.0),
+        ("two class rooms with 15 pcs each, sdxl, buy", "users", 30),
+        ("500 gpu hours of h100, 4 at a time, rent, resnet50", "hire_h", 125.0),
+        ("500 gpu hours of h100 sxm, 4 at a time, rent, resnet50", "gpus", (4, 4)),
+        ("26 classes, 12000 images, yolov4s, 200 epochs, rent", "items", 2.4e6),
+        ("rtx 4070 super in my desktop, can a p100 16gb join it for a 32b", "beside", True),
+        ("qlora of a 7b, 3 evenings of 4 hours, rent", "hire_h", 12.0),
         # A card in a box outside a laptop, which is there.
         (
             "thinkpad with thunderbolt 4, egpu box with a 4060 ti 16gb for qlora of a 7b",

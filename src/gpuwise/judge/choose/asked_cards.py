@@ -13,7 +13,7 @@ from gpuwise.errors import InputError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose import amounts
 from gpuwise.judge.choose import need as needs
-from gpuwise.judge.choose.candidates import FEW, is_sold_new, least_host_usd
+from gpuwise.judge.choose.candidates import FEW, LEAST_BOARD, is_sold_new, least_host_usd
 from gpuwise.judge.choose.need import USUAL
 from gpuwise.judge.choose.rules import RULES, P, compiled, finditer, fullmatch, match, search, sub
 from gpuwise.judge.choose.wording import Words, amount_of, number_of, sellers
@@ -478,6 +478,8 @@ class Cards(Words):
         if number:
             self.mark(*number.span())
         number = number or self.take(r"()\b(\d{1,2}) ?x\b(?! ?\d)", again=False)
+        if self.gpus_at_once > 1:
+            self.sets = tuple((gpu, self.gpus_at_once) for gpu, _ in self.sets)
         self.number = number[0] if number else ""
         count = number_of(number[2]) if number else 0
         least = number and search(r"\b(?:at least|min(?:imum)?(?: of)?) $", self.plain[: number.start()])
@@ -544,8 +546,10 @@ class Cards(Words):
         one = self.sets[0] if len(self.sets) == 1 else ("", 0)
         if apart or (self.traits and not self.sets):
             self._settle_kind(like)
-        elif one[0] in self.families and (self.rents or fields.get("goal") == "price"):
-            # "An A100" to rent is any of them.
+        elif one[0] in self.families and (
+            self.rents or fields.get("goal") == "price" or self._is_module(one)
+        ):
+            # "An A100" to rent is any of them; of those that nobody sells singly also the card.
             fields["only"] = self.families[one[0]]
             self.gpus = self.gpus if self.gpus and one[1] == 1 else (one[1], one[1])
         elif self.sets:
@@ -574,6 +578,13 @@ class Cards(Words):
         laptops = any(needs.has_form(catalog.get(gpu), "laptop") for gpu, _ in self.sets)
         if either and self.form != "mobile" and not laptops:
             self.notes.append("of laptops no price is fresh, so none has a place here: ask for one alone")
+
+    def _is_module(self, one: tuple[str, int]) -> bool:
+        """Whether what is to be bought is sold on a whole board in that variant alone."""
+        gpu, count = one
+        is_module = catalog.get(gpu).text("form") in MODULES and count < LEAST_BOARD
+        asked = self.have or "asks" in self.fields
+        return is_module and self.fields.get("acquire") == "own" and not asked
 
     def _hired(self) -> tuple[str, ...]:
         """Of several GPUs those that the last verb before them, or else the first behind, is to rent: "a 4090

@@ -783,8 +783,11 @@ class Worked(Cards):
         if self.stands_in or self.mixed or not (self.found or timed or self.once):
             return
         if others := [each for each in counted if each.kind in ("other", "audio")]:
-            self.ignore(others[0].words)
-            return
+            self.ignore(*(each.words for each in others))
+            self.found = tuple(each for each in self.found if each not in others)
+            counted = [each for each in counted if each not in others]
+            if not counted:
+                return
         served = is_model(named, self.mode)
         if served and self.mode in (None, "infer") and self._read_requests(True) and not self.found:
             return

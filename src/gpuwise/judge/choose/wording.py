@@ -64,6 +64,7 @@ def plainly(text: str) -> str:
     plain = sub(P.two_words, lambda m: str(NUMBERS[m[1]] + NUMBERS[m[2]]), plain)
     # "Two thousand", "half a million"
     plain = sub(P.in_words, lambda m: f"{NUMBERS.get(m[1], 0.5) * rules.MANY[m[2] or '']:.0f}", plain)
+    plain = sub(P.rooms_of, lambda m: str(number_of(m[1]) * int(m[2])), plain)
     plain = sub(P.days_of_hours, lambda m: f"for {number_of(m[1]) * int(m[2])} hours ", plain)
     plain = sub(P.clock, lambda m: f"{int(m[1]) % 12 + 12 * bool(m[3])}{m[2] or ''} o clock", plain)
     plain = sub(P.crowns, lambda m: f"{m[1] or m[2] or ''} {crown_of(plain)}", plain)
@@ -222,6 +223,7 @@ class Words:
         self.api = False  # Whether an API is named
         self.single, self.small, self.watts_each = False, False, 0.0
         self.several = 1  # Machines, of which one is looked at
+        self.gpus_at_once = 1  # Of hours of GPUs
         self.external = False  # A card stands outside the computer, which is there
         self.copies = 1  # Of a model, each on a machine that is there, which share the people
         self.some = False  # One kind of GPU is named in the plural, without a number
