@@ -40,11 +40,11 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import exp
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from unittest import mock
 from zlib import crc32
 
@@ -84,7 +84,7 @@ SIGMA = 0.08
 LEAST_SPREAD = 0.06
 FIXED = 1e-4
 """Spread of a class that is not fitted."""
-COMPILED, COMPILED_SPREAD = (1.0, 6.0, 1.15, 1.5), 0.25
+COMPILED, COMPILED_SPREAD = (1.0, 17.0, 1.06, 0.8), 0.25
 """Where the classes of generated code begin, and their spread: no operator is compiled alone, so whole steps
 alone say more, and those set on the kernels of six compiled networks."""
 FAR = 0.3
@@ -246,7 +246,7 @@ class Fit:
     def fit(self, weights: Array, start: Array | None = None) -> Array:
         """Deviations of every class, a row each of `NAMES`: Gauss and Newton's steps, halved where they
         fail. A step that is far off counts less, as one whose kernels are not what the trace says."""
-        whole = np.array([case.trace is not None for case in self.cases])
+        whole = np.array([case.trace is not None or case.compiled for case in self.cases])
         shape, spread, centre = self.centre.shape, self.spread.ravel(), self.centre.ravel()
         found = (self.centre if start is None else start).ravel().copy()
 
@@ -542,10 +542,18 @@ def own_steps(folder: Path, own: Card) -> Iterator[tuple[str, Timed]]:
         if trace is None:
             continue
         seconds = float(np.median([trace.items / row.measured for row in rows]))
-        yield (
-            f"{cell}:b{batch}",
-            Timed(trace.kernels, seconds, family, own, OWN, trace, compiled=trace.compiled),
-        )
+        whole = Timed(trace.kernels, seconds, family, own, OWN, trace, compiled=trace.compiled)
+        yield f"{cell}:b{batch}", whole
+        parts = {"attention": frozenset({"attention"}), "rest": frozenset(get_args(classes.KernelClass)) - classes.LIBRARY}
+        for what, kinds in parts.items() if trace.precision in classes.HALF else ():
+            took = [
+                trace.items / row.measured * sum(row.kernels.get(kind, 0.0) for kind in kinds) / sum(row.kernels.values())
+                for row in rows if row.kernels and is_bound(trace, own)
+            ]
+            some = [kernel for kernel in trace.kernels if kernel.kind in kinds]
+            # Without a compiler the kinds of kernels are told by their names, which say less.
+            if some and any(took) and (trace.compiled or what == "attention"):
+                yield f"{cell}:b{batch} {what}", replace(whole, kernels=some, seconds=float(np.median(took)), weight=PROFILED, trace=None)
 
 
 def refit_part(part: str, known: Mapping[str, Timed], *, anew: bool = False) -> None:

@@ -87,6 +87,10 @@ FALLBACKS = ("aten.topk", "aten.sort", "aten.histc", "aten.nonzero", "aten.maske
 # Bytes of a row that one block puts in order in one kernel (aten/src/ATen/native/cuda/Sort.cu), or generated
 # code in its registers (torch/_inductor/ir.py, Sort), as a token's experts. Longer rows take several passes.
 FEW_BYTES = 4096
+# Passes of norms and reductions down columns, and of norms whose statistics are known; dimensions of images.
+DOWN, EACH, IMAGE = frozenset({"columns", "statistics", "bias", "weight"}), frozenset({"infer", "apply", "input"}), 4
+# Operators that take many instructions an element.
+MANY = frozenset({"gelu", "silu", "elu", "mish", "tanh", "sigmoid", "hardswish", "hardsigmoid", "sin", "exp", "erf", "pow"})
 # How names of gpuwise's own decoding kernels begin (`decoding`).
 DECODES = "decode."
 
@@ -197,8 +201,7 @@ def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
         and kernel.phase != "optimiser"
         and (not kernel.name.startswith(FALLBACKS) or (kernel.name == "aten.sort" and _few(kernel)))
     ):
-        # Generated code: its name says which operators it replaces, not how it runs.
-        return ("compiled", f"compiled {kernel.kind}")
+        return _generated(kernel)
     else:
         parts = kernel.name.removeprefix("aten.").replace("_:", ":").rstrip("_").split(":")
         # What is read from scattered places is cached, what is added to them is serialised; an order is made
@@ -218,6 +221,24 @@ def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
             parts.append("deep")
         parts.append(_width(kernel))
     return (kernel.kind, *(" ".join((kernel.kind, *parts[: i + 1])) for i in range(len(parts))))
+
+
+def _generated(kernel: Kernel) -> tuple[str, ...]:
+    """The class of generated code: whether it goes down columns, along rows or from element to element, and
+    whether one takes many instructions. In inference batch norm has a root and a division for every element,
+    activations an error function or an exponential, beside which 16-bit tensors' bytes hardly count."""
+    operators = [part.partition(":") for part in kernel.name.removeprefix("aten.").split("+")]
+    passes, names = {end for *_, ends in operators for end in ends.split(":")}, {name for name, *_ in operators}
+    image = len(kernel.shape) == IMAGE  # whose channels are summed up apart from each other, as columns are
+    if passes & DOWN or (image and "mean" in names):
+        form = "columns"
+    elif kernel.kind in ("normalisation", "reduction") and not passes & EACH:
+        form = "window" if any("pool" in name for name in names) else "rows"
+    else:
+        form = kernel.kind if kernel.kind in ("copy", "gather") else "map"
+    many = "infer" in passes or any(name.rstrip("_").removesuffix("_backward") in MANY for name in names)
+    known = "norm" if "statistics" in passes else "many" if many and form in ("map", "columns") else ""
+    return ("compiled", f"compiled {form}", *([f"compiled {form} {known}"] if known else []))
 
 
 def _few(kernel: Kernel) -> bool:
