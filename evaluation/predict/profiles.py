@@ -132,8 +132,8 @@ def cases(trace: Trace, profile: Mapping[str, Any]) -> dict[Work, Case]:
 def profiles(folder: Path, keys: Iterable[str]) -> dict[str, Mapping[str, Any]]:
     """The profiles of the steps of these keys, of all folders of a zoo."""
     found, wanted = {}, frozenset(keys)
-    for path in sorted(folder.glob("*/profiles.jsonl.gz")):
-        with gzip.open(path, "rt", encoding="utf-8") as lines:
+    for file in sorted(folder.glob("*/profiles.jsonl.gz")):
+        with gzip.open(file, "rt", encoding="utf-8") as lines:
             for profile in map(json.loads, lines):
                 if profile["key"] in wanted:
                     found[profile["key"]] = profile
