@@ -178,3 +178,22 @@ def test_generated_code_is_bound_by_bytes_or_by_instructions(
     h200 = card("h200-sxm")
     seconds = float(kernel_seconds(arrays([kernel], compiled=True), h200, usual(h200))[0])
     assert 0.8 < seconds * 1e6 / measured_us < 1.25
+
+
+@pytest.mark.parametrize(
+    ("side", "channels", "measured_us"),
+    # Of 8 images on an H200: 392 rows, one block down 1,568 of them, several down 6,272 and 25,088.
+    [(7, 512, 14.0), (14, 512, 32.8), (28, 256, 14.6), (56, 128, 18.0)],
+)
+def test_few_rows_of_a_batch_norm_are_summed_by_one_block(
+    side: int, channels: int, measured_us: float
+) -> None:
+    size = 2.0 * 8 * channels * side**2
+    sums = replace(
+        convolution(64, 1), kind="normalisation", name="aten.native_batch_norm:statistics", flop=0.0,
+        shape=(8, channels, side, side), bytes_read=size, bytes_written=8.0 * channels,
+    )  # fmt: skip
+    apply = replace(sums, name="aten.native_batch_norm:apply", bytes_written=size)
+    h200 = card("h200-sxm")
+    seconds = float(kernel_seconds(arrays([sums, apply]), h200, usual(h200)).sum())
+    assert 0.8 < seconds * 1e6 / measured_us < 1.25
