@@ -480,20 +480,26 @@ def hosts(
 ) -> dict[str, list[float]]:
     """mode -> the quickest and the slowest host, over the predicted one, with which intervals of steps have
     the best score: their width in log space, and the tenfold of what lies outside of 80 % (Gneiting & Raftery
-    2007). Each machine weighs the same, but for few rows; the next is as far off as Student's t has it."""
-    machines = Counter((step.row["machine"], step.row["mode"]) for step in known)
+    2007). Each machine weighs the same, but for few rows; the next is as far off as Student's t has it.
+    `calibrated` steps are those of machines with a file, by what was read there before."""
+    known = [step for step in known if step.row["calibration"] or not calibrated]
+    machine = [str(step.row["calibration" if calibrated else "machine"]) for step in known]
+    machines = Counter((place, step.row["mode"]) for place, step in zip(machine, known, strict=True))
     seconds = {f"host.{name}": each * 1e-6 for name, each in host.items()}
     cases: dict[str, list[tuple[Step, Rates, float, float]]] = defaultdict(list)
-    for step in known:
-        own = card(step.row["gpu"])
-        on = {**step.usual, **seconds}
-        on["host"] *= step.row["run_launch_s"] / rates.LAUNCH_S if calibrated else 1.0
-        found = step_module.spent(step.trace, own, on)
+    for place, step in zip(machine, known, strict=True):
+        on, own = {**step.usual, **seconds}, None
+        if calibrated:
+            with zoo.calibrated(step.row):
+                own = rates.of_card(step.row["gpu"])
+            assert own is not None
+            on["host"] *= own.host
+            factors = classes.factors(step.trace.kernels, own.factors, compiled=step.trace.compiled)
+            step = replace(step, each=step.each * factors)
+        found = step_module.spent(step.trace, card(step.row["gpu"]), on, own)
         base = rates.step_half("calibrated" if calibrated else "spec-only")
         half = float(np.hypot(base, new * found.spread))
-        cases[step.row["mode"]].append(
-            (step, on, half, 1.0 / machines[step.row["machine"], step.row["mode"]])
-        )
+        cases[step.row["mode"]].append((step, on, half, 1.0 / machines[place, step.row["mode"]]))
 
     def score(factors: Array, mode: str) -> float:
         total = 0.0
@@ -508,7 +514,7 @@ def hosts(
     found_of = {}
     for mode in sorted(cases):
         ends = minimize(score, (-0.3, 0.4), (mode,), method="Nelder-Mead", options={"xatol": 0.005}).x
-        few = cross.few_cards(len({step.row["machine"] for step, *_ in cases[mode]}), 1.0, LEVEL)
+        few = cross.few_cards(sum(of == mode for _, of in machines), 1.0, LEVEL)
         ends = ends.mean() + few * (ends - ends.mean())
         found_of[mode] = [round(float(end), 2) for end in np.exp(ends)]
     return found_of

@@ -6,8 +6,8 @@ Networks are traced with the libraries that measured them (timm, torchvision, tr
 each run's `environment.json`, as the GPU); `--traces` keeps the traces. Prints each row's error, then
 of all rows and of each source and mode the mean and median error of time, the share of rows inside the 80 %
 interval, and errors of peak memory. `seen` families were used to fit classes and the host's costs; those
-`held` were not. `--calibrated` predicts with the file that `gpuwise calibrate` kept on that machine, where it
-lies beside the runs; else with what it would have kept of the host, from the launches of the run's rows.
+`held` were not. `--calibrated` predicts with the file that `gpuwise calibrate` kept on that machine before
+the rows were measured; machines without one are left out.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import hashlib
 import json
 import os
 import pickle
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -59,6 +60,7 @@ def rows(folder: Path, split: str) -> Iterator[Row]:
         launch_s = rates.steady([row["launch_s"] for row in found])
         more = {"gpu": card(about["device"]).id, "run": path.parent.name, "run_launch_s": launch_s}
         more |= {"cleared": about.get("cleared", False), "machine": f"{folder.name}/{path.parent.name}"}
+        more["calibration"] = next(folder.glob(f"calibration-{more['gpu']}.json"), None)
         for row in found:
             if split == "all" or held(row["family"]) == (split == "held"):
                 yield {**row, **more}
@@ -71,18 +73,12 @@ def held(family: str) -> bool:
 
 
 @contextmanager
-def calibrated(row: Row, folder: Path) -> Iterator[None]:
-    """Predictions as after `gpuwise calibrate` on the machine of a row."""
-    kept = sorted(folder.glob(f"calibration-{row['gpu']}.json"))
-    # Steps follow the launches of their own run in proportion.
-    factor = row["run_launch_s"] / rates.LAUNCH_S
-    beside = rates.LAUNCH_S * (factor / rates.READ_LEVEL) ** (1.0 / rates.READING_POWER)
-    on_host = rates.Operators(gpu_id=row["gpu"], factors={}, cases=0, spread=0.0, launch_s=beside)
-    document = json.loads(kept[0].read_text()) if kept else rates.operators_document(on_host, {})
+def calibrated(row: Row) -> Iterator[None]:
+    """Predictions as after `gpuwise calibrate` on the machine of a row, which kept a file."""
     with tempfile.TemporaryDirectory() as home, mock.patch.dict(os.environ, GPUWISE_HOME=home):
         place = rates.file_of(row["gpu"])
         place.parent.mkdir()
-        place.write_text(json.dumps(document), encoding="utf-8")
+        shutil.copy(row["calibration"], place)
         rates.forget()
         yield
     rates.forget()
@@ -165,14 +161,16 @@ def scored(
     folder: Path, split: str, traces: Path | None, *, calibrate: bool = False
 ) -> tuple[list[Scored], int]:
     """Every row of a split as `gpuwise predict` has it, and how many were refused; `calibrate`: after
-    `gpuwise calibrate` on the machine that measured it."""
+    `gpuwise calibrate` on the machine that measured it, where its file was kept."""
     found, refused = list[Scored](), 0
     for row in rows(folder, split):
+        if calibrate and not row["calibration"]:
+            continue
         made, own = kept(row, traces), card(row["gpu"])
         try:
             if made is None:
                 raise NoDataError(f"{row['key']} is not traced")
-            with calibrated(row, folder) if calibrate else nullcontext():
+            with calibrated(row) if calibrate else nullcontext():
                 predicted = step(made, own)
         except NoDataError as why:
             print(f"{row['key']}: {why}", file=sys.stderr)

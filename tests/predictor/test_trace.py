@@ -543,6 +543,16 @@ def test_operands_that_do_not_lie_alike_are_told(compiled: bool) -> None:
     assert compiled or "aten.add" in {kernel.name for kernel in found.kernels}
 
 
+@pytest.mark.parametrize(("pads", "name"), [(0, "aten.clone"), (1, "aten.constant_pad_nd:strided")])
+def test_what_no_side_is_padded_of_is_copied(pads: int, name: str) -> None:
+    class Padded(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return nn.functional.pad(x, (0, 0, 0, pads))
+
+    found = trace_module(Padded(), (torch.empty(8, 64, device="meta"),), name="padded", mode="infer").kernels
+    assert [kernel.name for kernel in found] == [name]
+
+
 @pytest.mark.parametrize(("last", "across"), [(True, True), (False, False)])
 def test_what_is_reduced_into_another_order_is_told(last: bool, across: bool) -> None:
     class Paths(nn.Module):

@@ -302,7 +302,10 @@ def write_only(call: Call) -> tuple[Node, ...]:
 
 
 def copied(call: Call) -> tuple[Node, ...]:
-    """Source read, target written; `copy_` does not read what it overwrites."""
+    """Source read, target written; `copy_` does not read what it overwrites. Where no side is padded torch
+    copies what is there."""
+    if call.name == "aten.constant_pad_nd" and max(call.args[1]) <= 0:
+        call = replace(call, name="aten.clone")
     source = call.args[1] if call.name == "aten.copy_" else None
     reads = touch(source) if source is not None else None
     parts = [source] if isinstance(source, Value) else list(call.ins)

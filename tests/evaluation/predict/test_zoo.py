@@ -30,22 +30,24 @@ def run(folder: Path, launches: list[float]) -> list[zoo.Row]:
 def test_a_row_is_of_the_card_and_the_host_of_its_run(tmp_path: Path) -> None:
     found = run(tmp_path, [7e-6, 14e-6, 15e-6])
     assert {row["gpu"] for row in found} == {"h100-sxm5-80gb"}
-    assert len(found) == 3
-    with zoo.calibrated(found[0], tmp_path):
-        own = rates.of_card("h100-sxm5-80gb")
-        assert own is not None
-        assert own.host == pytest.approx(14e-6 / rates.LAUNCH_S)
-    assert rates.of_card("h100-sxm5-80gb") is None
+    assert [row["run_launch_s"] for row in found] == [pytest.approx(14e-6)] * 3
 
 
-def test_what_calibrate_kept_goes_before_the_launches_of_the_rows(tmp_path: Path) -> None:
-    (found, *_) = run(tmp_path, [7e-6])
-    kept = rates.Operators(gpu_id=found["gpu"], factors={}, launch_s=3 * rates.LAUNCH_S, cases=1, spread=0.1)
-    (tmp_path / f"calibration-{found['gpu']}.json").write_text(json.dumps(rates.operators_document(kept, {})))
-    with zoo.calibrated(found, tmp_path):
+def test_a_row_is_calibrated_by_what_its_machine_kept_and_left_out_without(tmp_path: Path) -> None:
+    (without,) = run(tmp_path, [7e-6])
+    assert without["calibration"] is None
+    assert zoo.scored(tmp_path, "all", None, calibrate=True) == ([], 0)
+    kept = rates.Operators(
+        gpu_id=without["gpu"], factors={}, launch_s=3 * rates.LAUNCH_S, cases=1, spread=0.1
+    )
+    file = tmp_path / f"calibration-{without['gpu']}.json"
+    file.write_text(json.dumps(rates.operators_document(kept, {})))
+    (found,) = zoo.rows(tmp_path, "all")
+    with zoo.calibrated(found):
         own = rates.of_card(found["gpu"])
         assert own is not None
         assert own.host == pytest.approx(rates.READ_LEVEL * 3.0**rates.READING_POWER)
+    assert rates.of_card(found["gpu"]) is None
 
 
 @pytest.mark.parametrize(
