@@ -324,6 +324,9 @@ def test_a_busy_gpu_is_refused(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -
         (("choose", "vgg16", "--secondhand"), 2, "next: gpuwise choose vgg16 --condition used"),
         (("choose", "vgg16", "--buy"), 2, "next: gpuwise choose vgg16 --own"),
         (("show", "l4", "--new"), 2, "next: gpuwise prices l4 --new"),
+        # A number beside it is no order: of memory there is a limit.
+        (("predict", "vgg16", "--memory"), 2, "next: gpuwise predict vgg16 --sort memory"),
+        (("predict", "vgg16", "--memory", "24GB"), 2, "next: gpuwise choose vgg16 --memory 24GB"),
         (("show", "l4", "--count", "8"), 2, "next: gpuwise prices l4 --count 8"),
         (("prices", "l4", "--prompt", "1k"), 2, "next: gpuwise predict WORKLOAD --gpu l4 --prompt 1k"),
         (("bench", "resnet50", "--device", "l40s"), 2, "gpuwise predict --gpu NAME"),
