@@ -211,6 +211,7 @@ def test_compare_gpus_by_name(gpuwise: Call) -> None:
     assert "rx-7900-xtx" in gpuwise("compare", "rtx", "4070", "ti", "rx", "7900", "xtx")[1]
     assert gpuwise("compare", "4090", TUNED)[0] == 2
     assert gpuwise("compare", "4090")[0] == 2
+    assert gpuwise("compare", "4090", "rtx-4090")[0] == 2  # the same, by another name
     assert gpuwise("compare", "4090", "3090", "--fail-if", "slower")[0] == 2
 
 
