@@ -106,6 +106,8 @@ def command(results: tuple[str, ...], **options: Any) -> None:
     if answer.exit_status == NoDataError.exit_code:
         if request.missing:
             why, hint = f"no answer of {', '.join(request.missing)}", "the same command again"
+            if absent := [host for host, why in request.missing.items() if "not found" in why]:
+                hint = f"say in {options['hosts']} what runs gpuwise there: {absent[0]} /path/to/gpuwise"
         else:
             why = "nothing is known of what such a card reaches"
             hint = "gpuwise accept --against FILE, a result of a card that is known to be good"

@@ -127,12 +127,14 @@ def _unknown(given: str, context: click.Context, arguments: list[str]) -> tuple[
         if verb in row["verbs"].split():
             also |= synonyms(row["option"].split()[-1], (row["also"] or "").split())
     values = ((p.opts[-1], word) for p in command.params if word in getattr(p.type, "choices", ()))
-    found = next((also[part] for part in (word, *word.split("-")) if part in also), next(values, None))
-    meant += [found[0]] if found else []
     at = next((i for i, text in enumerate(arguments) if text.partition("=")[0] == given), len(arguments))
     before, (text, *after) = arguments[:at], arguments[at:] or [given]
     behind = [text.partition("=")[2], *after] if "=" in text else after
     value = behind[0] if behind and not behind[0].startswith("-") else ""
+    found = next((also[part] for part in (word, *word.split("-")) if part in also), None)
+    if found is None and not value[:1].isdigit():  # `--memory 24GB` is not `--sort memory`
+        found = next(values, None)
+    meant += [found[0]] if found else []
     path = context.command_path.removeprefix("gpuwise ")  # `launch slurm`
     if not meant and (other := _another_verb(path, given, value, [*before[1:], *behind[bool(value) :]])):
         return click.UsageError(f"No such option {given!r}.", context), other

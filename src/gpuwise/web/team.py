@@ -252,13 +252,14 @@ class Team:
             if there is not None:
                 mine = sql.select(SPEEDS).where(SPEEDS.c.result == result.id).order_by(SPEEDS.c.place)
                 return _pushed(dict(there), new=False, speeds=map(dict, to.execute(mine).mappings()))
-            # A result that is kept apart has no speeds.
+            # A result that is kept apart has no speeds, and counts for no card.
             places = range(0 if head["problem"] else len(result.measurements))
             rows = [row for place in places if (row := _row(result, place, head)) is not None]
             alerts = self._compare(to, result, rows, project) if rows else ()
-            card = {name: head[name] for name in ("host", "card", "device", "software")}
-            card |= {"results": 1, "first": head["measured_at"], "last": head["measured_at"]}
-            self._count(to, CARDS, card, replaced=("software",))
+            if not head["problem"]:
+                card = {name: head[name] for name in ("host", "card", "device", "software")}
+                card |= {"results": 1, "first": head["measured_at"], "last": head["measured_at"]}
+                self._count(to, CARDS, card, replaced=("software",))
             # Last, since it is one row for all who push: it is held for as short as can be.
             slower = sum(row["verdict"] == "slower" for row in rows)
             self._count(to, PROJECTS, {
