@@ -122,18 +122,6 @@ ADAM_EPS = 1e-8
 SCALE = 65536.0
 
 
-def _strategy(config: RunConfig) -> Any:
-    kind = "GPU" if config.device == "cuda" else "CPU"
-    if config.gpus == 1:
-        return tf.distribute.OneDeviceStrategy(f"/{kind}:0")
-    if kind == "CPU":
-        # As many logical CPU devices as replicas: before TensorFlow has used the CPU.
-        parts = [tf.config.LogicalDeviceConfiguration() for _ in range(config.gpus)]
-        cpu = tf.config.list_physical_devices("CPU")[0]
-        tf.config.set_logical_device_configuration(cpu, parts)
-    return tf.distribute.MirroredStrategy([f"/{kind}:{i}" for i in range(config.gpus)])
-
-
 def model_of(network: networks.Network, *, training: bool) -> Any:
     """The functional Keras model; outputs are as those of `networks`."""
     operations = Keras(training=training)
@@ -240,7 +228,15 @@ class TensorFlowAdapter(Adapter[ReferenceJob]):
         tf.config.experimental.enable_tensor_float_32_execution(config.precision == "tf32")
         keras.utils.set_random_seed(0)
         network = networks.NETWORKS[config.workload](config.size == "toy")
-        strategy = _strategy(config)
+        kind = "GPU" if config.device == "cuda" else "CPU"
+        if config.gpus == 1:
+            strategy = tf.distribute.OneDeviceStrategy(f"/{kind}:0")
+        else:
+            if kind == "CPU":  # As many logical devices as replicas: before TensorFlow has used it
+                parts = [tf.config.LogicalDeviceConfiguration() for _ in range(config.gpus)]
+                cpu = tf.config.list_physical_devices("CPU")[0]
+                tf.config.set_logical_device_configuration(cpu, parts)
+            strategy = tf.distribute.MirroredStrategy([f"/{kind}:{i}" for i in range(config.gpus)])
         training = config.mode == "train"
         with strategy.scope():
             model = model_of(network, training=training)
