@@ -318,7 +318,14 @@ def run(arguments: list[str] | None = None) -> None:
     except OSError as failure:
         if not isinstance(failure, printer.OutputError) and "--debug" in arguments:
             raise
-        _refused(failure)
+        ours = isinstance(failure, printer.OutputError)
+        if ours or failure.errno in (None, EBADF, EIO, ENOSPC):  # click writes help and versions itself
+            _abandon(sys.stdout)
+            said = f"the standard output cannot be written: {failure.strerror or failure}"
+            printer.error(said, "another place for the output, or -o FILE")
+        else:  # a folder that is gone, no more open files, another's quota
+            of = f": {failure.filename}" if failure.filename else ""
+            printer.error(f"the system refuses: {failure.strerror}{of}", "gpuwise --debug ...")
         sys.exit(MachineError.exit_code)
     except GpuwiseError as failure:  # what was raised on purpose has its code and its next step
         if "--debug" in arguments:
@@ -352,15 +359,3 @@ def _misused(usage: click.ClickException, arguments: list[str]) -> None:
     elif isinstance(usage, click.UsageError) and usage.ctx is None:
         verb = arguments[0] if arguments and arguments[0] in VERBS else ""
         printer.talk(f"  next: gpuwise {verb} --help".replace("  --", " --"))
-
-
-def _refused(failure: OSError) -> None:
-    """Say what the system does not let us do."""
-    ours = isinstance(failure, printer.OutputError)
-    if ours or failure.errno in (None, EBADF, EIO, ENOSPC):  # click writes help and versions itself
-        _abandon(sys.stdout)
-        said = f"the standard output cannot be written: {failure.strerror or failure}"
-        printer.error(said, "another place for the output, or -o FILE")
-    else:  # a folder that is gone, no more open files, another's quota
-        of = f": {failure.filename}" if failure.filename else ""
-        printer.error(f"the system refuses: {failure.strerror}{of}", "gpuwise --debug ...")

@@ -294,7 +294,16 @@ class Team:
             if last is not None:
                 then, now = files[last.result].measurements[last.place], result.measurements[row["place"]]
                 found = compare(then, now, stored)
-                row |= {"before": last.result, "verdict": found.verdict, "change": _change(last, row)}
+                # What is different since: versions, and whether it is another card.
+                old, new = (
+                    dict(part.rsplit(" ", 1) for part in text.split(", ") if " " in part)
+                    for text in (last.software, row["software"])
+                )
+                moved = [name for name in old if name in new and old[name] != new[name]]
+                parts = [f"{name} {old[name]} -> {new[name]}" for name in moved]
+                parts += [ANOTHER] if "" != last.card != row["card"] != "" else []
+                change = ", ".join(parts)[:300]
+                row |= {"before": last.result, "verdict": found.verdict, "change": change}
                 if found.ratio is not None:
                     ratio = found.ratio
                     row |= {"ratio": ratio.value, "ratio_low": ratio.low, "ratio_high": ratio.high}
@@ -501,16 +510,6 @@ def _newest(
     for start in range(0, len(series), IN_ONE_QUERY):
         some = (query.where(SPEEDS.c.series == name) for name in series[start : start + IN_ONE_QUERY])
         yield from to.execute(sql.union_all(*(sql.select(one.limit(most).subquery()) for one in some)))
-
-
-def _change(before: Any, row: Row) -> str:
-    """What is different since: versions, and whether it is another card."""
-    old, new = (
-        dict(part.rsplit(" ", 1) for part in text.split(", ") if " " in part)
-        for text in (before.software, row["software"])
-    )
-    parts = [f"{name} {old[name]} -> {new[name]}" for name in old if name in new and old[name] != new[name]]
-    return ", ".join([*parts, *([ANOTHER] if "" != before.card != row["card"] != "" else [])])[:300]
 
 
 def _decoded(row: Row | sql.RowMapping) -> Result:
