@@ -336,7 +336,7 @@ def joined(need: Need, gpu: str, count: int, offers: Sequence[Offer]) -> str:
     cards, quote = (*need.have, *[gpu] * count), next((q for q in need.quotes if q.gpu_id == gpu), None)
     price = f" at {usd(quote.usd)}, as stated," if quote else fit.last_price(need, gpu, offers)
     asked = f", of {sum_of(need, need.budget_usd)} to spend" if need.budget_usd else ""
-    of = f" ({price.removeprefix('; ')}{asked})" if price.startswith(";") else price
+    of = price if quote else f" ({f'{price}{asked}'[2:]})" * bool(price or asked)
     if found := dealt_out(need, cards):
         name, rest = together(cards, found).split(" together ", 1)
         return begun(f"{'yes: ' * (need.asks == 'able')}{name[0].lower()}{name[1:]}{of} together {rest}")
