@@ -847,7 +847,7 @@ def test_machines_that_are_asked_for_are_paid_in_all() -> None:
     rent = next(o.per_hour_usd for o in found.options if o.way in RENTS)
     bought = next(o.outlay_usd for o in found.options if o.outlay_usd)
     assert (found.need.machines, found.need.sharing) == (10, 60)
-    assert f"3,360 GPU-hours, {usd(3360 * rent)}" in found.answer
+    assert f"3,360 GPU-hours, {usd(3360 * rent)} " in found.answer
     assert f"bought take {usd(10 * bought)}" in found.answer
     assert 10 * bought <= 12000 * found.need.currency[1]
     assert not found.need.ignored

@@ -337,10 +337,14 @@ def _intervals(found: dict[str, Any]) -> Iterator[str]:
             if not (value := option[field]) or not value["value"]:
                 continue
             low, high = value["value"] / value["low"], value["high"] / value["value"]
-            whole = option["way"] in RENTS and option["time_s"] and option["time_s"]["high"] < 3600
-            if whole and field != "time_s":
-                continue  # Of an hour that is paid whole the speed decides nothing
-            if low < 0.999 * speed["high"] / speed["value"] or high < 0.999 * speed["value"] / speed["low"]:
+            slow, fast = (speed["value"] / speed["low"], speed["high"] / speed["value"])
+            if field != "time_s" and option["way"] in RENTS and (time := option["time_s"]):
+                # An hour is paid whole, whatever the speed within it is.
+                least, usual, most = (max(3600.0, time[end]) for end in ("low", "value", "high"))
+                slow, fast = (
+                    (most / usual, usual / least) if not found["need"].get("period_s") else (slow, fast)
+                )
+            if low < 0.999 * fast or high < 0.999 * slow:
                 yield f"{field} of {option['gpu_id']} is better known than its speed"
 
 

@@ -665,7 +665,6 @@ class Cards(Words):
         apart = fields.get("concurrent") == 1 and not (often or theirs or self.said(P.one_for_all))
         shares = self.take(P.sharing) or theirs or often or 1 < self.several < people
         self.shared = people > 1 and not apart and bool(shares or not self.said(P.for_each))
-        self.by_default = self.shared and not shares
         if often:
             self.assumed["hours_per_week"] = min(168.0, people * self.assumed.get("hours_per_week", often))
         elif self.shared and hours and (theirs or self.said(P.hours_of_each)):

@@ -35,22 +35,18 @@ from gpuwise.predictor.card import is_linked
 
 def why_first(found: Recommendation) -> str:
     """What speaks for the first option where one behind it is as fast and as cheap; empty where none is."""
-    need, first = found.need, found.options[0]
-    if first.frontier or first.way == "unpriced" or not first.cost_per_item_usd:
-        return ""
-    cost, paid = first.cost_per_item_usd.value, first.outlay_usd
-    for other in (o for o in found.options[1:] if o.frontier and o.cost_per_item_usd):
-        dearer = other.cost_per_item_usd and other.cost_per_item_usd.value > cost
-        if dearer or other.throughput.value < first.throughput.value:
+    first, paid = found.options[0], found.options[0].outlay_usd
+    for other in () if first.frontier else (o for o in found.options[1:] if o.frontier):
+        cost = phrases.times(other.cost_per_item_usd, first.cost_per_item_usd)
+        if cost is None or cost > 1 or other.throughput.value < first.throughput.value:
             continue
-        late = need.deadline_s and other.time_s and other.time_s.high > need.deadline_s
+        late = other.time_s and other.time_s.high > (found.need.deadline_s or inf)
         reasons = {
             f"takes {usd(other.outlay_usd - paid)} more at once": other.outlay_usd > paid,
             "is known by its data sheet alone": other.rough and not first.rough,
             "has a price that is old": other.stale and not first.stale,
             f"takes {other.count} cards": other.count > first.count,
             "may be too late": late,
-            "ties up money that a rent does not": other.outlay_usd > 0 and not paid,
             "is not yours": first.way == "have",
             "has little memory to spare": (other.memory_spare or 1.0) < LITTLE,
         }
@@ -60,28 +56,24 @@ def why_first(found: Recommendation) -> str:
 
 
 def of_all(found: Recommendation) -> str:
-    """What all machines take where several alike are wanted, how many people are on each, and what as many
-    rents as there are people cost."""
-    need, first, number = found.need, found.options[0], found.need.machines
+    """What all machines take where several alike are wanted, how many people are on each, and what a rent for
+    each of the people costs."""
+    need, first, number, people = found.need, found.options[0], found.need.machines, found.need.sharing
     bought = next((o for o in found.options if o.outlay_usd), None)
-    rented = next((o for o in found.options if o.way in RENTS and o.per_hour_usd), None)
-    people, hours, said = need.sharing, need.hire_h, list[str]()
-    if number > 1 and first.outlay_usd:
-        said.append(f"{number} such machines take {sum_of(need, number * first.outlay_usd)}")
-    elif number > 1 and first.way in RENTS and first.per_hour_usd:
-        span, paid = f"{hours:,.0f} h" if hours else "an hour", number * first.per_hour_usd * (hours or 1.0)
-        said.append(f"{number} such machines take {sum_of(need, paid)} for {span}")
+    rented = next((o.per_hour_usd for o in found.options if o.way in RENTS and o.per_hour_usd), 0.0)
+    hours, said = need.hire_h, list[str]()
+    if number > 1 and bought:
+        many = "such machines" if bought is first else f"of {machine_of(bought)} bought"
+        said.append(f"{number} {many} take {sum_of(need, number * bought.outlay_usd)}")
+    if number > 1 and first.way in RENTS:
+        paid = sum_of(need, number * rented * (hours or 1.0))
+        said.append(f"{number} such machines take {paid} for {f'{hours:,.0f} h' if hours else 'an hour'}")
     if people > number > 1:
-        each, most = ceil(people / number), number * first.count
-        said.append(f"{people} people are {each} to a machine: {most} of them have a GPU at a time")
+        most = min(people, number * first.count)
+        said.append(f"{people} people are {ceil(people / number)} to a machine: {most} have a GPU at a time")
     if need.either and people and hours and rented:
-        paid = people * hours * (rented.per_hour_usd or 0.0)
         span = f"a GPU for each of {people} people for {hours:,.0f} h is {people * hours:,.0f} GPU-hours"
-        said.append(f"{span}, {sum_of(need, paid)} of {machine_of(rented)}")
-        if bought and number > 1 and bought is not first:
-            said.append(
-                f"{number} of {machine_of(bought)} bought take {sum_of(need, number * bought.outlay_usd)}"
-            )
+        said.append(f"{span}, {sum_of(need, people * hours * rented)} to rent")
     return f"{begun('; '.join(said))}." * bool(said)
 
 
@@ -344,7 +336,7 @@ def joined(need: Need, gpu: str, count: int, offers: Sequence[Offer]) -> str:
     cards, quote = (*need.have, *[gpu] * count), next((q for q in need.quotes if q.gpu_id == gpu), None)
     price = f" at {usd(quote.usd)}, as stated," if quote else fit.last_price(need, gpu, offers)
     asked = f", of {sum_of(need, need.budget_usd)} to spend" if need.budget_usd else ""
-    of = f" ({price.removeprefix('; ')}{asked})" if price.startswith(";") else price
+    of = price if quote else f" ({f'{price}{asked}'[2:]})" * bool(price or asked)
     if found := dealt_out(need, cards):
         name, rest = together(cards, found).split(" together ", 1)
         return begun(f"{'yes: ' * (need.asks == 'able')}{name[0].lower()}{name[1:]}{of} together {rest}")

@@ -230,7 +230,6 @@ class Words:
         self.members = self.people = 1  # Of whom not all are there at once; who share a machine
         self.at_once = 1  # How many people ask at one moment, where that is said by itself
         self.soon = ""  # Words that may mean a deadline: "in a weekend"
-        self.by_default = False  # People share a machine, of which the question says nothing
         self.people_at, self.callers = -1, False  # Where their number stands; whether these ask at one moment
         self.open_model = False  # Some language model, none by name
         self.sets, self.mixed = tuple[tuple[str, int], ...](), tuple[tuple[str, float], ...]()
