@@ -102,6 +102,7 @@ class GpuBench:
         step, number or label.
         """
         from gpuwise.jobs import steps
+        from gpuwise.show.comparisons import ratio
         from gpuwise.show.results import codes, measured_speed
         from gpuwise.stats.comparison import violations
 
@@ -116,10 +117,7 @@ class GpuBench:
         line = f"{name}: {measured_speed(measured)}"
         comparison = steps.against(state.baseline, measured) if state.baseline is not None else None
         if comparison is not None:
-            ratio = comparison.ratio
-            times = (
-                f"{ratio.value:.3f} ({ratio.low:.3f} to {ratio.high:.3f}) of the baseline, " if ratio else ""
-            )
+            times = f"{ratio(comparison.ratio)} of the baseline, " if comparison.ratio else ""
             line += f", {times}{comparison.verdict}"
         elif state.baseline is not None:
             line += ", not in the baseline"

@@ -225,6 +225,7 @@ def test_a_file_of_the_user_s_is_traced_once_and_again_when_it_changes(
         assert code == 0, err
         (prediction,) = json.loads(out)["predictions"]
         assert prediction["item"] == "sample"
+        assert f"gpuwise bench {file} " in prediction["measure_command"]  # with its folder
         return float(prediction["throughput"]["value"])
 
     fast = speed("x @ x.T")

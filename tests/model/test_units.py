@@ -377,6 +377,38 @@ def test_unreadable_memory(text: str) -> None:
         units.parse_memory_range(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [("1..4", "1,2,4"), ("3-6", "3,6"), ("8..2", "2,4,8"), ("0..9999", "9999"), ("2,x", "8")],
+)
+def test_a_range_is_no_list_of_counts(text: str, hint: str) -> None:
+    with pytest.raises(InputError) as error:
+        units.parse_counts(text, "a count")
+    assert error.value.hint == f"write {hint}"
+
+
+@pytest.mark.parametrize(("text", "like"), [("1,2,8", "1..8"), ("4,2", "2..4"), ("1,x", "4 or 1..8")])
+def test_a_list_is_no_range_of_counts(text: str, like: str) -> None:
+    with pytest.raises(InputError) as error:
+        units.parse_count_range(text)
+    assert f"write it like {like};" in error.value.hint
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (0.994, "$0.99"),
+        (0.996, "$1.00"),
+        (1.0, "$1.00"),
+        (99.99, "$99.99"),
+        (99.999, "$100"),
+        (0.027, "$0.027"),
+    ],
+)
+def test_money_is_written_as_it_is_rounded(value: float, shown: str) -> None:
+    assert units.usd(value) == shown
+
+
 def test_counts_shares_latency_and_durations() -> None:
     assert units.parse_count_range("1..8") == (1, 8)
     assert units.parse_count_range("4") == (4, 4)

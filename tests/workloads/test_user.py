@@ -101,6 +101,13 @@ def test_what_is_wrong_is_told_with_file_and_line(tmp_path: Path, text: str, sai
     assert caught.value.hint
 
 
+@pytest.mark.parametrize(("base", "named"), [("def forward(self, x): ...", True), ("x = 1", False)])
+def test_a_network_without_a_workload_is_for_python(tmp_path: Path, base: str, named: bool) -> None:
+    with pytest.raises(InputError) as caught:
+        foreign.load_file(written(tmp_path, f"class Net:\n    {base}\n"))
+    assert ("predict(Net(...), inputs)" in caught.value.hint) is named
+
+
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no file"):
         foreign.load_file(str(tmp_path / "none.py"))

@@ -106,6 +106,8 @@ def predict(
     else:  # Its batch is that of its example inputs
         found = (_module(request, asked, ids, count) for count, ids in sets)
     ordered = show.ordered(tuple(chain.from_iterable(found)), request.sort)
+    # Records name a file without its folder, where `bench` would not find it.
+    file = asked if isinstance(asked, str) and "/" in asked else ""
     if like and like.runs and (fastest := [record for record in ordered if record.throughput]):
         own = (
             f"{significant(r.throughput.value / like.runs)} on {r.gpu_id}"
@@ -123,8 +125,8 @@ def predict(
         records=ordered,
         issues=(*taken, *usual_variant(note)),
         exit_status=NoDataError.exit_code if all(record.refusal for record in ordered) else 0,
-        to_table=lambda: show.table(ordered),
-        to_data=lambda: show.document(ordered),
+        to_table=lambda: show.table(ordered, named=file),
+        to_data=lambda: show.document(ordered, file),
     )
 
 

@@ -247,7 +247,12 @@ def parse_count(text: str, what: str, other: str = "", *, one: str = "8") -> int
 
 
 def parse_counts(text: str, what: str) -> tuple[int, ...]:
-    """`1,8,64`; a `k` counts 1024: `8k`, an `m` 1024 of those."""
+    """`1,8,64`; a `k` counts 1024: `8k`, an `m` 1024 of those. A range, as `choose` takes it, is no list."""
+    if ends := re.fullmatch(r"(\d{1,4})(?:\.\.|-)(\d{1,4})", text.strip(), re.ASCII):
+        low, high = sorted((int(ends[1]), int(ends[2])))
+        doubled = (low * 2**n for n in range(high.bit_length()) if 0 < low * 2**n < high)
+        hint = f"write {','.join(map(str, (*doubled, high)))}"
+        raise InputError(f"{what} is one number, or a list of them, not {text!r}", hint=hint)
     return tuple(parse_size(part, what) for part in parse_list(text) or ("",))
 
 
@@ -263,7 +268,9 @@ def parse_count_range(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"\s*(\d{1,4})\s*(?:(?:\.\.|-)\s*(\d{1,4})\s*)?", text, re.ASCII)
     low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not 1 <= low <= high <= MOST_GPUS:
-        hint = f"write it like 4 or 1..8; at most {MOST_GPUS}"
+        parts = [int(part) for part in text.split(",")] if re.fullmatch(r"\d{1,4}(,\d{1,4})+", text) else []
+        like = f"{min(parts)}..{max(parts)}" if parts else "4 or 1..8"
+        hint = f"write it like {like}; at most {MOST_GPUS}"
         raise InputError(f"cannot read {text[:80]!r} as a number of GPUs", hint=hint)
     return low, high
 
@@ -615,7 +622,8 @@ def percent(share: float, digits: int = 1) -> Amount:
 
 def usd(value: float) -> Amount:
     """`$0.041`, `$3.20`, `$1,250`: cents below a hundred dollars, two digits below one."""
-    text = significant(value, 2) if value < 1 else f"{value:,.2f}" if value < 100 else f"{value:,.0f}"
+    # As it is rounded: $0.996 is $1.00.
+    text = significant(value, 2) if value < 0.995 else f"{value:,.{2 if value < 99.995 else 0}f}"
     return Amount(f"${text}", value, "USD")
 
 

@@ -48,13 +48,13 @@ def row(c: Comparison, prefix: str = "") -> dict[str, str]:
         "measurement": prefix + c.a.config.label("batch"),
         "baseline": measured_speed(c.a),
         "against": measured_speed(c.b),
-        "ratio (95 %)": _ratio(c.ratio) if c.ratio else "",
+        "ratio (95 %)": ratio(c.ratio) if c.ratio else "",
         "verdict": c.verdict,
         "note": c.note,
     }
 
 
-def _ratio(found: Interval) -> str:
+def ratio(found: Interval) -> str:
     """With its interval; `noisy` where that ends only where `stats` cuts every interval."""
     if found.low <= 1.001 * LEAST * found.value:
         return f"{times(found.value, digits=3)} noisy"

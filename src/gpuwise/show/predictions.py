@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -50,8 +51,9 @@ def ordered(found: Sequence[Record], sort: str) -> tuple[Record, ...]:
     return tuple(sorted(found, key=place))
 
 
-def table(found: Sequence[Record], *, every: bool = False) -> Table:
-    """One row a GPU; a refused one says why, and many of them share a note unless `every` one is wanted."""
+def table(found: Sequence[Record], *, every: bool = False, named: str = "") -> Table:
+    """One row a GPU; a refused one says why, and many of them share a note unless `every` one is wanted.
+    `named` is the file of the work, with its folder."""
     first, given = found[0], [p for p in found if not p.refusal]
     alike = len({p.gpus for p in found}) == 1
     several = f" on {first.gpus} GPUs" if alike and first.gpus > 1 else ""
@@ -79,7 +81,7 @@ def table(found: Sequence[Record], *, every: bool = False) -> Table:
     if any(p.measured for p in given) and any(p.basis == "spec-only" for p in given):
         notes.append(_TOLD)
     if given and not _without_bench(given[0]):
-        notes.append(f"measure it: {measure_command(given[0].question)}")
+        notes.append(f"measure it: {measure_command(given[0].question, named)}")
     shown = [p for p in found if not (many and p.refusal)]
     dim = frozenset(place for place, p in enumerate(shown) if p.is_rough)
     rows = [_row(p, mixed=mixed) for p in shown]
@@ -118,9 +120,10 @@ def _row(p: Record, *, mixed: bool) -> dict[str, str]:
     }
 
 
-def measure_command(question: Question) -> str:
+def measure_command(question: Question, named: str = "") -> str:
     """What measures it on a machine that has the GPU; nothing for a served model, which needs an engine."""
-    words = f"gpuwise bench {question.workload} --mode {question.mode} --precision {question.precision}"
+    workload = shlex.quote(named) if named else question.workload
+    words = f"gpuwise bench {workload} --mode {question.mode} --precision {question.precision}"
     words += f" --compile {'on' if question.compile else 'off'}"
     from gpuwise.workloads.registry import decodes_one
 
@@ -131,7 +134,7 @@ def measure_command(question: Question) -> str:
     return words + (f" --batch {question.batch}" if question.batch else "")
 
 
-def document(found: Sequence[Record]) -> dict[str, Any]:
+def document(found: Sequence[Record], named: str = "") -> dict[str, Any]:
     """The predictions as plain data in SI units; None is unknown."""
     names = {spec.id: spec.name for spec in catalog.all_gpus()}
     return {"predictions": [
@@ -146,7 +149,7 @@ def document(found: Sequence[Record]) -> dict[str, Any]:
             "measured_in": p.measured.notes[0] if p.measured else "",
             "shares": dict(p.shares),
             "evidence": p.basis,
-            "measure_command": measure_command(p.question) if not _without_bench(p) else "",
+            "measure_command": measure_command(p.question, named) if not _without_bench(p) else "",
         }
         for p in found
     ]}  # fmt: skip

@@ -108,7 +108,10 @@ def load_file(reference: str) -> tuple[Workload, ...]:
     defined = [w for w in found if w.build.__module__ == module.__name__]
     if not defined:
         problem = f"{path.name} has no workload: no function in it is decorated with @workload"
-        raise InputError(problem, hint=HOW)
+        classes = [each for each in vars(module).values() if isinstance(each, type)]
+        networks = [c.__name__ for c in classes if hasattr(c, "forward") and c.__module__ == module.__name__]
+        made = [f"from Python predict({name}(...), inputs) takes one without" for name in networks[:1]]
+        raise InputError(problem, hint="; ".join([HOW, *made]))
     by_id: dict[str, Workload] = {}
     for w in defined:
         fault = unsound(w.spec)

@@ -496,6 +496,7 @@ def _term(word: str) -> _Term:
     runs = {run for spec in load.all_gpus() for run in _runs(spec.id)}
     # `price<500` limits what no filter is about: a name that is spelled like it is no help.
     near = [] if re.search(r"[<>=≤≥]", word) else get_close_matches(wanted, sorted(runs), n=3, cutoff=0.7)
+    near.sort(key=lambda run: run[0] != wanted[0])  # a slip in the first letter is rare
     known = "filters are sizes (24GB..), power (..300W), names, kinds like laptop, fp8 or ecc; all words"
     hint, code = (f"ask for {near[0]}", "") if near else (known, "catalog")
     raise NoDataError(f"no GPU in the catalog matches {name!r}{guess(near)}", hint=hint, code=code)
