@@ -845,7 +845,7 @@ class Grid:
                     listed = columns is self.columns and self.is_list(cell, label)
                     if cell.text != first and not listed:
                         # One cell for all columns, or that of the first, where the others are missing.
-                        shared = cell is not row[column] if column < len(row) else True
+                        shared = len(row) == 2 < len(columns) or column >= len(row) or cell is not row[column]
                         yield from self.placed(cell, top, mine, number, column, sure and not shared)
 
     def inferred(self, text: str, cells: Sequence[tuple[Cell, Subject]]) -> tuple[Label, bool] | None:
