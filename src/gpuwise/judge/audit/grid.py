@@ -742,27 +742,21 @@ class Grid:
         lines: dict[object, list[_Placed]] = defaultdict(list)
         for row, column, owner in self.cells_of(along):
             cell = self.rows[row][column]
-            label = self.label(self.rows[row][0].text) if along else self.labels[column]
-            if len(cell.text) > NAME or self.is_list(cell, label):
-                continue
-            tokens = scan(cell.text)
+            tokens = scan(cell.text) if len(cell.text) <= NAME else ()
             for place, token in enumerate(tokens):
+                named = token.kind == "name" and token.field in OWN_NAMES
+                mine = token.field if named else OWN_FIELDS.get(token.measures)
                 # "1.94 TB/s (80 GB)" is of a variant.
                 variant_of = token.measures == "bytes" and cell.text[: token.start].endswith("(")
-                other = variant_of or (label.first == "" and token.kind == "value")
-                if token.kind not in ("value", "name") or token.text in read[row, column] or other:
+                if mine is None or token.text in read[row, column] or variant_of:
                     continue
-                said = own_field(cell.text, tokens, place) if token.kind == "value" else token.field
-                mine = OWN_FIELDS.get(token.measures) if token.kind == "value" else said
-                if (
-                    mine is None
-                    or said not in (None, mine)
-                    or (token.kind == "name" and said not in OWN_NAMES)
-                ):
+                label = self.label(self.rows[row][0].text) if along else self.labels[column]
+                said = None if named else own_field(cell.text, tokens, place)
+                if said not in (None, mine) or (label.first == "" and not named) or self.is_list(cell, label):
                     continue
                 # A unit alone does not say whose it is.
                 values = token.numbers or (token.name,)
-                reading = Reading(field=mine, values=values, token=token, either=token.kind == "value")
+                reading = Reading(field=mine, values=values, token=token, either=not named)
                 one = _Placed(cell, owner, reading, row, column, label.text, is_known(owner, reading))
                 lines[row if along else column, mine].append(one)
         for found in lines.values():
@@ -851,7 +845,7 @@ class Grid:
                     listed = columns is self.columns and self.is_list(cell, label)
                     if cell.text != first and not listed:
                         # One cell for all columns, or that of the first, where the others are missing.
-                        shared = cell is not row[column] if column < len(row) else True
+                        shared = len(row) == 2 < len(columns) or column >= len(row) or cell is not row[column]
                         yield from self.placed(cell, top, mine, number, column, sure and not shared)
 
     def inferred(self, text: str, cells: Sequence[tuple[Cell, Subject]]) -> tuple[Label, bool] | None:

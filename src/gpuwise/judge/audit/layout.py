@@ -796,8 +796,13 @@ def _in_one_line(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     texts = dict.fromkeys((text, _SPACED.sub("\u202f", text)))
     names = [one for one in dict.fromkeys((tuple(gpus), tuple(begun))) if len(one) > 1]
     tables = [_rows_in_line(text, one, gpus[-1].end) for text in texts for one in names]
-    best = max(tables, key=lambda rows: Grid(tuple(rows), scope).worth(), default=[])
-    if len(best) <= LEAST:
+    tables = [rows for rows in tables if len(rows) > LEAST]
+    best = (
+        max(tables, key=lambda rows: Grid(tuple(rows), scope).worth())
+        if len(tables) > 1
+        else [*tables, []][0]
+    )
+    if not best:
         return None
     rows: Rows = []
     for label, *cells in best:
