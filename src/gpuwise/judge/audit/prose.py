@@ -965,6 +965,8 @@ class _Choice(Sentence):
             return True
         own = [g for g in self.gpus if g.end <= token.start and set(g.gpu_ids) & set(owner.gpu_ids)]
         others = any(not set(g.gpu_ids) & set(owner.gpu_ids) for g in self.uncompared)
+        if token.start in self.unordered:
+            return False
         if best.owned >= COMPARED and owner is not self.about and not others and self.related:
             # "192 GB, 2.4 times the H100's": of something that the sentence does not name.
             return False
