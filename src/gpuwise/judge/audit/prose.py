@@ -1165,6 +1165,7 @@ FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
     "CUDA of others": lambda s, v: "cuda" in s.around(v.token).lower() and all(
         catalog.get(gpu_id).vendor != "NVIDIA" for gpu_id in s.owned[v.place][0].gpu_ids),
     "a name": lambda s, v: v.token.kind == "name",
+    "an architecture": lambda s, v: v.field == "architecture",
     "in bits": lambda s, v: v.token.in_bits,
     # "RTX 3060 = 12 GB", no result of a sum
     "behind its name": lambda s, v: (

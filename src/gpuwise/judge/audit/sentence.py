@@ -221,17 +221,15 @@ class Sentence:
         self.kinds: dict[int, list[Token]] = {}
         for at, gpu in enumerate(self.gpus):
             place = self.tokens.index(gpu)
-            *others, size = (gpu, gpu, *(t for t in self.tokens[:place] if t.kind != "field"))
+            before, size = [gpu, gpu, *(t for t in self.tokens[:place] if t.kind != "field")][-2:]
             # "Hopper / Ada (H100, L4)" does not say which is which.
-            one = others[-1].field != size.field or not CUES["list"].fullmatch(
-                text, others[-1].end, size.start
-            )
+            one = before.field != size.field or not CUES["list"].fullmatch(text, before.end, size.start)
             family = size.field == "architecture" and one and (
                 CUES["family_of"].fullmatch(text, size.end, gpu.start) is not None
             )  # fmt: skip
             if not family and (size.dimension != "bytes" or gpu.start - size.end > NEAR):
                 continue
-            cue = "such_as" if self.before("cards_with", size.start) else "kind_of_card"
+            cues = ["such_as" if self.before("cards_with", size.start) else "kind_of_card"]
             end = at + 1
             while end < len(self.gpus) and CUES["list"].fullmatch(
                 text, self.gpus[end - 1].end, self.gpus[end].start
@@ -242,8 +240,8 @@ class Sentence:
                 all(g.count == 1 for g in listed)
             ):  # fmt: skip
                 # "24 GB: RTX 3090, RTX 4090"
-                cue = "such_as"
-            if family or CUES[cue].fullmatch(text, size.end, gpu.start):
+                cues.append("such_as")
+            if family or any(CUES[cue].fullmatch(text, size.end, gpu.start) for cue in cues):
                 self.kinds[size.start] = listed
         # "Ten nodes with two T4": so many times the GPUs of one.
         named = CUES["machines"].search(text)
@@ -598,8 +596,10 @@ class Sentence:
         ):  # fmt: skip
             # "The former has 80 GB." still leaves both to speak of.
             return self.about
-        if self.about and self.gpus and self.enclosed.keys() >= {g.start for g in self.gpus}:
-            # "FP4 for inference (MI300X: no FP4)"
+        if self.about and self.gpus and all(
+            g.start in self.enclosed or self.text[g.start : g.end] != g.text for g in self.gpus
+        ):  # fmt: skip
+            # "FP4 for inference (MI300X: no FP4)", "Four of them need a supply of 1600 W"
             return self.about
         if not self.gpus:
             return replace(self.about, sure=False) if self.about and self.numbered is not None else self.about
