@@ -965,6 +965,8 @@ class _Choice(Sentence):
             return True
         own = [g for g in self.gpus if g.end <= token.start and set(g.gpu_ids) & set(owner.gpu_ids)]
         others = any(not set(g.gpu_ids) & set(owner.gpu_ids) for g in self.uncompared)
+        if token.start in self.unordered:
+            return False
         if best.owned >= COMPARED and owner is not self.about and not others and self.related:
             # "192 GB, 2.4 times the H100's": of something that the sentence does not name.
             return False
@@ -1163,6 +1165,7 @@ FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
     "CUDA of others": lambda s, v: "cuda" in s.around(v.token).lower() and all(
         catalog.get(gpu_id).vendor != "NVIDIA" for gpu_id in s.owned[v.place][0].gpu_ids),
     "a name": lambda s, v: v.token.kind == "name",
+    "an architecture": lambda s, v: v.field == "architecture",
     "in bits": lambda s, v: v.token.in_bits,
     # "RTX 3060 = 12 GB", no result of a sum
     "behind its name": lambda s, v: (

@@ -14,8 +14,8 @@ from itertools import islice, pairwise
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
-from gpuwise.judge.audit.cells import FASTEST_SLOT, NEAR, OF_UNIT, WHOLE, own_field
-from gpuwise.judge.audit.grid import Scope, Subject, subject
+from gpuwise.judge.audit.cells import FASTEST_SLOT, NEAR, OF_UNIT, WHOLE, Reading, own_field
+from gpuwise.judge.audit.grid import Scope, Subject, is_known, subject
 from gpuwise.judge.audit.typed import PRONOUNS, TELEGRAM, in_order, typed
 from gpuwise.judge.audit.words import (
     COUNTED,
@@ -59,28 +59,34 @@ def title_says(cue: str, title: str) -> bool:
     return CUES[cue].search(title) is not None
 
 
-def in_parallel(text: str, tokens: tuple[Token, ...]) -> tuple[tuple[Token, ...], dict[int, Token]]:
+def in_parallel(
+    text: str, tokens: tuple[Token, ...]
+) -> tuple[tuple[Token, ...], dict[int, Token], frozenset[int]]:
     """The words with the unit of a list's last value for each of it, and by the start of each value its GPU,
     where three or more GPUs and as many values are listed and the catalog has most of it: "3.35, 4.8 and 8
-    TB/s for the H100, H200 and B200"."""
+    TB/s for the H100, H200 and B200"; else the starts of values whose order stays open."""
     gpus, values = (_lists(text, [t for t in tokens if t.kind == kind]) for kind in ("gpu", "value"))
-    united_by: dict[int, Token] = {}
     owned: dict[int, Token] = {}
+    shared: dict[int, Token] = {}
     for named in gpus:
         for run in (one for one in values if len(one) == len(named)):
             dimension = run[-1].dimension
-            run = [united(value, run[-1]) for value in run]
             field = OF_UNIT.get(run[-1].measures, "launch_price_usd" if dimension == "usd" else "")
+            run = [united(value, run[-1]) for value in run]
             if not field or {t.dimension for t in run} != {dimension}:
                 continue
+            shared |= {value.start: value for value in run}
             known = sum(
-                any(evidence.supports(i, field, value.numbers[0]) for i in gpu.gpu_ids)
-                for value, gpu in zip(run, named, strict=True)
+                is_known(Subject(gpu.text, gpu.gpu_ids), Reading(field=field, values=t.numbers, token=t))
+                for t, gpu in zip(run, named, strict=True)
             )
             if 2 * known > len(run):
-                united_by |= {value.start: value for value in run}
                 owned |= {value.start: gpu for value, gpu in zip(run, named, strict=True)}
-    return tuple(united_by.get(t.start, t) for t in tokens), owned
+    return (
+        tuple(shared[t.start] if t.start in owned else t for t in tokens),
+        owned,
+        frozenset(shared.keys() - owned.keys()),
+    )
 
 
 def _lists(text: str, words: Sequence[Token]) -> list[list[Token]]:
@@ -105,8 +111,10 @@ class Sentence:
         self.heard: dict[str, re.Match[str] | None] = {}
         self.own_fields: dict[int, str | None] = {}
         self.tokens, self.ordered = in_order(text, typed(text, about, scope, rivals), about, scope.pair)
+        # The starts of values in a list beside one of as many GPUs, where nothing shows that one is in order.
+        self.unordered = frozenset[int]()
         if not self.ordered:
-            self.tokens, self.ordered = in_parallel(text, self.tokens)
+            self.tokens, self.ordered, self.unordered = in_parallel(text, self.tokens)
         # By the start of a figure whether it became the next one, or is the least of a range.
         alike = ((a, b) for a, b in pairwise(self.tokens) if a.dimension == b.dimension != "")
         self.changed = {a.start: became(text, a, b) for a, b in alike}
@@ -213,17 +221,15 @@ class Sentence:
         self.kinds: dict[int, list[Token]] = {}
         for at, gpu in enumerate(self.gpus):
             place = self.tokens.index(gpu)
-            *others, size = (gpu, gpu, *(t for t in self.tokens[:place] if t.kind != "field"))
+            before, size = [gpu, gpu, *(t for t in self.tokens[:place] if t.kind != "field")][-2:]
             # "Hopper / Ada (H100, L4)" does not say which is which.
-            one = others[-1].field != size.field or not CUES["list"].fullmatch(
-                text, others[-1].end, size.start
-            )
+            one = before.field != size.field or not CUES["list"].fullmatch(text, before.end, size.start)
             family = size.field == "architecture" and one and (
                 CUES["family_of"].fullmatch(text, size.end, gpu.start) is not None
             )  # fmt: skip
             if not family and (size.dimension != "bytes" or gpu.start - size.end > NEAR):
                 continue
-            cue = "such_as" if self.before("cards_with", size.start) else "kind_of_card"
+            cues = ["such_as" if self.before("cards_with", size.start) else "kind_of_card"]
             end = at + 1
             while end < len(self.gpus) and CUES["list"].fullmatch(
                 text, self.gpus[end - 1].end, self.gpus[end].start
@@ -234,8 +240,8 @@ class Sentence:
                 all(g.count == 1 for g in listed)
             ):  # fmt: skip
                 # "24 GB: RTX 3090, RTX 4090"
-                cue = "such_as"
-            if family or CUES[cue].fullmatch(text, size.end, gpu.start):
+                cues.append("such_as")
+            if family or any(CUES[cue].fullmatch(text, size.end, gpu.start) for cue in cues):
                 self.kinds[size.start] = listed
         # "Ten nodes with two T4": so many times the GPUs of one.
         named = CUES["machines"].search(text)
@@ -590,8 +596,10 @@ class Sentence:
         ):  # fmt: skip
             # "The former has 80 GB." still leaves both to speak of.
             return self.about
-        if self.about and self.gpus and self.enclosed.keys() >= {g.start for g in self.gpus}:
-            # "FP4 for inference (MI300X: no FP4)"
+        if self.about and self.gpus and all(
+            g.start in self.enclosed or self.text[g.start : g.end] != g.text for g in self.gpus
+        ):  # fmt: skip
+            # "FP4 for inference (MI300X: no FP4)", "Four of them need a supply of 1600 W"
             return self.about
         if not self.gpus:
             return replace(self.about, sure=False) if self.about and self.numbered is not None else self.about
