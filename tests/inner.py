@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType, GeneratorType, ModuleType
-from typing import Any
+from typing import Any, Protocol
 from zlib import crc32
 
 _BRACES = re.compile(r"\{[^{}]*\}")
@@ -41,35 +41,61 @@ def forget(module: ModuleType) -> None:
             getattr(one, "cache_clear", bool)()
 
 
-def answers(package: str, run: Callable[[], object]) -> list[str]:
-    """A row for each function of a package that answers while something runs."""
+class Calls(Protocol):
+    """Who else listens."""
+
+    unseen: dict[int, set[int]]
+    """By the address of its code, each function whose calls are of interest."""
+
+    def enter(self, frame: FrameType) -> Callable[[int], bool] | None:
+        """Hears of a call; what hears of the number of each line of it, until it says False, or None."""
+
+
+def answers(package: str, run: Callable[[], object], calls: Calls | None = None) -> list[str]:
+    """A row for each function of a package that answers while something runs. `calls` listens, too: to run it
+    once more takes longer."""
     for each in modules(package):
         forget(each)
     root = f"{Path(str(import_module(package).__file__)).parent}/"
     # By address: the hash of a code object is computed from all of it, at each call.
-    known = dict[int, tuple[str | None, CodeType]]()
+    known = dict[int, tuple[set[int] | None, CodeType]]()
     given = dict[str, set[int]]()
 
-    def profile(frame: FrameType, event: str, answer: Any) -> None:
-        if event != "return":
-            return
+    def called(frame: FrameType, event: str, _: object) -> Any:
         code = frame.f_code
         if id(code) not in known:
             path = code.co_filename.removeprefix(root)
             ours = path != code.co_filename and not code.co_name.startswith("<")
-            known[id(code)] = f"{path.removesuffix('.py')}.{code.co_qualname}" if ours else None, code
-        name, _ = known[id(code)]
-        if name is None or isinstance(answer, GeneratorType):
-            return
-        given.setdefault(name, set()).add(crc32(_text(frame, answer).encode()))
+            name = f"{path.removesuffix('.py')}.{code.co_qualname}"
+            known[id(code)] = given.setdefault(name, set()) if ours else None, code
+        heard = calls.enter(frame) if calls is not None and id(code) in calls.unseen else None
+        if heard is None and frame.f_trace is None:
+            frame.f_trace_lines = False
+            return None if known[id(code)][0] is None else ended
+        if heard is None:  # a generator goes on, and what hears of its lines stays
+            return None
 
-    before = sys.getprofile()
-    sys.setprofile(profile)
+        def within(frame: FrameType, event: str, answer: Any) -> Any:
+            # A line that is only returned from has no event of its own.
+            if not heard(frame.f_lineno):
+                frame.f_trace_lines = False
+            return ended(frame, event, answer) and within
+
+        return within
+
+    def ended(frame: FrameType, event: str, answer: Any) -> Any:
+        sums = known[id(frame.f_code)][0]
+        if event == "return" and sums is not None and not isinstance(answer, GeneratorType):
+            sums.add(crc32(_text(frame, answer).encode()))
+        return ended
+
+    before = sys.gettrace()
+    sys.settrace(called)
     try:
         run()
     finally:
-        sys.setprofile(before)
-    sums = {name: crc32(repr(sorted(each)).encode()) for name, each in given.items()}
+        sys.settrace(before)
+    sums = {name: crc32(repr(sorted(each)).encode()) for name, each in given.items() if each}
     return sorted(f"{name} {len(given[name])} {total:08x}" for name, total in sums.items())
 
 
@@ -81,7 +107,8 @@ def _text(frame: FrameType, answer: Any) -> str:
     elif isinstance(answer, re.Match):
         answer = answer.span()
     asked = frame.f_code.co_varnames[: frame.f_code.co_argcount]
-    values = [one for name in asked if type(one := frame.f_locals.get(name)) in PLAIN]
+    there = frame.f_locals  # which is made anew each time
+    values = [one for name in asked if type(one := there.get(name)) in PLAIN]
     return plain(f"{values} {answer!r}")
 
 

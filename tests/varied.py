@@ -34,6 +34,7 @@ import numpy as np
 
 from gpuwise.facts.catalog.load import Lazy
 
+from . import inner
 from .inner import forget, modules, plain
 
 # Calls of a function among which those to keep are looked for.
@@ -56,21 +57,23 @@ PYTHON = (3, 11)
 DEPTH = 2
 
 
-def varied(package: str, run: Callable[[], object]) -> list[str]:
-    """A row for each function of a package that is called while something runs."""
+def varied(package: str, run: Callable[[], object]) -> tuple[list[str], list[str]]:
+    """A row for each function of a package that is called while something runs; and the rows of `inner`,
+    which listens to the same run."""
     functions = {one.__code__: one for module in modules(package) for one in functions_of(module)}
-    kept = recorded(functions, run)
+    calls = Recorded(functions)
+    given = inner.answers(package, run, calls)
     for module in modules(package):
         forget(module)
     root = f"{Path(str(sys.modules[package].__file__)).parent}/"
     rows = []
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        for code, calls in kept.items():
+        for code, those in calls.kept.items():
             name = f"{code.co_filename.removeprefix(root).removesuffix('.py')}.{code.co_qualname}"
-            found = [*answers(functions[code], calls, Random(name))]
+            found = [*answers(functions[code], those, Random(name))]
             rows.append(f"{name} {len({*found})} {crc32(repr(found).encode()):08x}")
-    return sorted(rows)
+    return sorted(rows), given
 
 
 def functions_of(module: ModuleType) -> Iterator[FunctionType]:
@@ -86,50 +89,41 @@ def functions_of(module: ModuleType) -> Iterator[FunctionType]:
             yield one
 
 
-def recorded(
-    functions: Mapping[CodeType, FunctionType], run: Callable[[], object]
-) -> dict[CodeType, list[list[Any]]]:
+class Recorded:
     """Arguments of some of the calls of each, as they are when it is called: of those that run a line that no
     call before has run, and of the first, the second, the fourth."""
-    met, kept = Counter[int](), dict[CodeType, list[list[Any]]]()
-    # By address: the hash of a code object is computed from all of it, at each call.
-    unseen = {id(code): {number for *_, number in code.co_lines() if number} for code in functions}
 
-    def called(frame: FrameType, event: str, _: object) -> Any:
+    def __init__(self, functions: Mapping[CodeType, FunctionType]) -> None:
+        self.met, self.kept = Counter[int](), dict[CodeType, list[list[Any]]]()
+        # By address: the hash of a code object is computed from all of it, at each call.
+        self.unseen = {id(code): {number for *_, number in code.co_lines() if number} for code in functions}
+
+    def enter(self, frame: FrameType) -> Callable[[int], bool] | None:
+        """The call, and what marks its lines as seen while there are others."""
         code = frame.f_code
-        left = unseen.get(id(code))
+        left = self.unseen[id(code)]
         # A generator goes on with the same call.
-        if left is None or met[id(code)] > SEEN or frame.f_lasti > 2 * len(code.co_cellvars) + 6:
+        if self.met[id(code)] > SEEN or frame.f_lasti > 2 * len(code.co_cellvars) + 6:
             return None
-        met[id(code)] += 1
-        new = met[id(code)] & (met[id(code)] - 1) == 0
+        self.met[id(code)] += 1
+        new = self.met[id(code)] & (self.met[id(code)] - 1) == 0
         if not left and not new:
             return None
-        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        given = [apart(frame.f_locals.get(name)) for name in names]
+        names, there = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], frame.f_locals
+        given = [apart(there.get(name)) for name in names]
         if new:
-            kept.setdefault(code, []).append(given)
+            self.kept.setdefault(code, []).append(given)
 
-        def line(frame: FrameType, event: str, _: object) -> Any:
+        def line(number: int) -> bool:
             nonlocal new
-            if frame.f_lineno in left:
-                left.discard(frame.f_lineno)
+            if number in left:
+                left.discard(number)
                 if not new:
                     new = True
-                    kept[code].append(given)
-            return line if left else None
+                    self.kept[code].append(given)
+            return bool(left)
 
         return line
-
-    for module in {sys.modules[one.__module__] for one in functions.values()}:
-        forget(module)
-    before = sys.gettrace()
-    sys.settrace(called)
-    try:
-        run()
-    finally:
-        sys.settrace(before)
-    return kept
 
 
 def apart(value: Any) -> Any:

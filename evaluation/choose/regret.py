@@ -39,6 +39,7 @@ import numpy as np
 
 from evaluation.predict.case import Case
 from evaluation.predict.protocols import Predictions, load, predict_all
+from evaluation.predict.sets import training
 from gpuwise import PredictRequest, predict
 from gpuwise.model.precision import Precision
 
@@ -208,7 +209,7 @@ def main(data: Path, out: Path, networks: int | None = None, seed: int = SEED) -
     """Predict, score, write; of some networks alone where their number is given."""
     cases = load(data, "lambda")
     with data.open(encoding="utf-8", newline="") as file:
-        prices = [row["price_usd"] for row in csv.DictReader(file)]
+        prices = [row["price_usd"] for row in training.once([*csv.DictReader(file)])]
     names = sorted({case.model for case in cases})
     drawn = random.Random(seed).sample(names, networks or len(names))
     kept = [(case, price) for case, price in zip(cases, prices, strict=True) if case.model in drawn]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache as remember
 from pathlib import Path
 
@@ -42,6 +42,8 @@ class Row:
     """Items a second of one GPU."""
     watts: float | None = None
     memory: float | None = None
+    kernels: Mapping[str, float] = field(default_factory=dict, compare=False)
+    """Seconds of a profiled step by kind of kernel."""
 
     @property
     def network(self) -> str:
@@ -62,6 +64,7 @@ def own(paths: Sequence[Path]) -> Iterator[Row]:
                     cell=m.config.key("batch", "kernels"), batch=m.batch,
                     measured=m.throughput.value, memory=m.memory_peak_bytes,
                     watts=m.telemetry.power_w if m.telemetry else None,
+                    kernels={k.kind: k.seconds for k in m.profile.kernels} if m.profile else {},
                 )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuwise.predictor.kernels import LIBRARY, Kernel, Trace
+from gpuwise.predictor.kernels import LIBRARY, Kernel, Trace, path
 
 Shapes = Sequence[Sequence[int]]
 Work = tuple[str | int, ...]
@@ -122,7 +122,7 @@ def cases(trace: Trace, profile: Mapping[str, Any]) -> dict[Work, Case]:
         once = launched > 0 and all(kernel.kind == "optimiser" for kernel in kernels[work])
         if once or abs(launched / often - 1.0) <= APART:
             found[work] = (tuple(kernels[work]), seconds[work])
-    made = tuple(k for k in trace.kernels if k.kind not in LIBRARY and k.phase != "optimiser")
+    made = tuple(k for k in trace.kernels if path(k, compiled=True)[0] == "compiled")
     generated = sum(time for name, _, time in profile["kernels"] if name.startswith("triton_"))
     if trace.compiled and generated:
         found["generated",] = (made, generated * 1e-6 / profile["steps"])
@@ -132,8 +132,8 @@ def cases(trace: Trace, profile: Mapping[str, Any]) -> dict[Work, Case]:
 def profiles(folder: Path, keys: Iterable[str]) -> dict[str, Mapping[str, Any]]:
     """The profiles of the steps of these keys, of all folders of a zoo."""
     found, wanted = {}, frozenset(keys)
-    for path in sorted(folder.glob("*/profiles.jsonl.gz")):
-        with gzip.open(path, "rt", encoding="utf-8") as lines:
+    for file in sorted(folder.glob("*/profiles.jsonl.gz")):
+        with gzip.open(file, "rt", encoding="utf-8") as lines:
             for profile in map(json.loads, lines):
                 if profile["key"] in wanted:
                     found[profile["key"]] = profile

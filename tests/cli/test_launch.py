@@ -215,6 +215,14 @@ def test_the_guides_commands_are_good(gpuwise: Call, monkeypatch: pytest.MonkeyP
         assert "No such option" not in err
 
 
+def test_a_limit_of_one_gpu_is_no_job_for_eight(gpuwise: Call) -> None:
+    words = ("launch", "slurm", "--dry-run", "--gpus-per-node")
+    code, _, err = gpuwise(*words, "8", "--", "copy")
+    assert (code, "--gpus-per-node 1" in err) == (2, True)
+    assert gpuwise(*words, "1", "--", "copy")[0] == 0
+    assert gpuwise(*words, "8", "--", "all-reduce")[0] == 0
+
+
 @pytest.mark.parametrize("name", ["resnet5000", "bert-large,nothing-of-ours"])
 def test_a_workload_that_is_not_known_is_refused_before_the_job_waits(gpuwise: Call, name: str) -> None:
     code, out, err = gpuwise("launch", "slurm", "--dry-run", "--", name)

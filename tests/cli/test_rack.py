@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -102,6 +103,16 @@ def rack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "hosts").write_text("node1  # the first\n\nnode2 /opt/gpuwise\ndead\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def test_a_host_without_gpuwise_is_told_apart_from_one_that_is_down(gpuwise: Call, rack: Path) -> None:
+    ssh = rack / "bin" / "ssh"
+    (rack / "hosts").write_text("node1\ndead\n")
+    words = ("accept", "--hosts", "hosts", "--suite", "limits", "--time", "2s")
+    assert "next: the same command again" in gpuwise(*words)[2]
+    ssh.write_text(re.sub("ssh: .*out", "sh: gpuwise: not found", SSH))
+    code, _, err = gpuwise(*words)
+    assert (code, "next: say in hosts what runs gpuwise there: dead /path/to/gpuwise" in err) == (5, True)
 
 
 def test_a_rack_is_judged_by_the_bundles_of_its_hosts(gpuwise: Call, rack: Path) -> None:

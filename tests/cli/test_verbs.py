@@ -211,6 +211,7 @@ def test_compare_gpus_by_name(gpuwise: Call) -> None:
     assert "rx-7900-xtx" in gpuwise("compare", "rtx", "4070", "ti", "rx", "7900", "xtx")[1]
     assert gpuwise("compare", "4090", TUNED)[0] == 2
     assert gpuwise("compare", "4090")[0] == 2
+    assert gpuwise("compare", "4090", "rtx-4090")[0] == 2  # the same, by another name
     assert gpuwise("compare", "4090", "3090", "--fail-if", "slower")[0] == 2
 
 
@@ -324,6 +325,9 @@ def test_a_busy_gpu_is_refused(gpuwise: Call, monkeypatch: pytest.MonkeyPatch) -
         (("choose", "vgg16", "--secondhand"), 2, "next: gpuwise choose vgg16 --condition used"),
         (("choose", "vgg16", "--buy"), 2, "next: gpuwise choose vgg16 --own"),
         (("show", "l4", "--new"), 2, "next: gpuwise prices l4 --new"),
+        # A number beside it is no order: of memory there is a limit.
+        (("predict", "vgg16", "--memory"), 2, "next: gpuwise predict vgg16 --sort memory"),
+        (("predict", "vgg16", "--memory", "24GB"), 2, "next: gpuwise choose vgg16 --memory 24GB"),
         (("show", "l4", "--count", "8"), 2, "next: gpuwise prices l4 --count 8"),
         (("prices", "l4", "--prompt", "1k"), 2, "next: gpuwise predict WORKLOAD --gpu l4 --prompt 1k"),
         (("bench", "resnet50", "--device", "l40s"), 2, "gpuwise predict --gpu NAME"),

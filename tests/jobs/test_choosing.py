@@ -25,7 +25,7 @@ from gpuwise.model.judgement import Need
 from gpuwise.model.precision import Precision
 from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Measurement, Result, Window
-from gpuwise.model.units import Latency, Work
+from gpuwise.model.units import Latency, Work, usd
 from gpuwise.stats.interval import throughput
 
 CONFIG = RunConfig(workload="resnet50", mode="train", precision=Precision.BF16)
@@ -811,3 +811,54 @@ def test_a_node_is_compared_with_nodes_and_counted_in_them() -> None:
     assert ("h200-sxm", 1) in one.sets
     with pytest.raises(GpuwiseError, match="3 machines of 8 have the memory"):
         choose("llama 405B in bf16 on 8x L40S nodes, how many?", Facts(today=date(2026, 11, 30)))
+
+
+@pytest.mark.parametrize(
+    ("text", "gib", "able"),
+    [
+        ("my rtx 4080 and a second-hand v100 sxm2 16gb next to it for a 27b", 32, True),
+        ("rtx 3090 24gb here, adding a 5060 ti 16gb for 70b models", 40, False),
+    ],
+)
+def test_unlike_cards_answer_together(text: str, gib: int, able: bool) -> None:
+    answer = choose(text, Facts(today=DAY)).value.answer
+    assert f"{gib} GiB" in answer
+    assert ("together hold it" in answer) == able
+    assert ("together do not hold it" in answer) != able
+
+
+def test_a_price_of_a_computer_is_that_of_its_memory() -> None:
+    """512 GB are sold for a known price, 96 GB are not."""
+    small, most = (
+        choose(f"mac studio m3 ultra {size}gb or dgx spark for gpt-oss-120b", Facts(today=DAY)).value
+        for size in (96, 512)
+    )
+    last = [next(o.last_usd for o in each.options if o.gpu_id == "apple-m3-ultra") for each in (small, most)]
+    assert last == [None, 9500.0]
+
+
+def test_machines_that_are_asked_for_are_paid_in_all() -> None:
+    """60 people on 10 machines for 14 weeks of 4 h: 3,360 hours of a GPU, where each rents one."""
+    text = (
+        "course with 60 students, 14 weeks, 4 h lab per week, everyone trains resnet50. rent cloud gpus or "
+        "buy 10 workstations? 12000 eur total"
+    )
+    found = choose(text, Facts(today=DAY)).value
+    rent = next(o.per_hour_usd for o in found.options if o.way in RENTS)
+    bought = next(o.outlay_usd for o in found.options if o.outlay_usd)
+    assert (found.need.machines, found.need.sharing) == (10, 60)
+    assert f"3,360 GPU-hours, {usd(3360 * rent)}" in found.answer
+    assert f"bought take {usd(10 * bought)}" in found.answer
+    assert 10 * bought <= 12000 * found.need.currency[1]
+    assert not found.need.ignored
+
+
+def test_an_hour_that_is_paid_whole_is_known_as_well_as_its_price() -> None:
+    """40 M tokens take eight A100 23 minutes, 40 at the low end: one hour in any case."""
+    need = need_for("llama-3.1-8b", mode="full", work=Work(4e7, None, "token"), gpus=(8, 8))
+    need = replace(need, acquire="rent", only=("a100-sxm4-40gb",))
+    option = choose(need, Facts(today=DAY)).value.options[0]
+    assert option.time_s
+    assert option.time_s.high < 3600
+    for end in ("low", "value", "high"):
+        assert getattr(option.cost_usd, end) == pytest.approx(getattr(option.price_usd, end), rel=1e-3)

@@ -96,7 +96,12 @@ def test_a_request_of_nothing_is_refused() -> None:
 
 
 def test_a_text_is_audited_and_predicted() -> None:
-    assert gpuwise.audit("The RTX 3090 has 20 GB of memory.").exit_status == 1
+    wrong = gpuwise.audit("The RTX 3090 has 20 GB of memory.")
+    assert (wrong.exit_status, [issue.code for issue in wrong.issues]) == (1, ["wrong-value"])
+    (said,) = (issue.detail for issue in wrong.issues)
+    assert "memory 20 GB" in said
+    assert "24.0 GiB" in said
+    assert said == said.rstrip(": ")
     assert gpuwise.audit("The RTX 3090 has 24 GB of memory.").exit_status == 0
     assert gpuwise.predict(PredictRequest(workload="resnet50", gpus="l4")).records  # type: ignore[arg-type]
 

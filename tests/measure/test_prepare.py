@@ -15,8 +15,9 @@ from gpuwise.measure.prepare import find_target
 from gpuwise.measure.request import Request
 from gpuwise.measure.telemetry import TorchBuild
 from gpuwise.measure.telemetry.sensor import DeviceInfo, Sample
-from gpuwise.model.question import Environment
-from gpuwise.model.result import Result
+from gpuwise.model.precision import Precision
+from gpuwise.model.question import Environment, RunConfig
+from gpuwise.model.result import Measurement, Result
 from tools.scripted_sensor import ScriptedSensor
 
 
@@ -129,6 +130,33 @@ def test_what_resume_means(tmp_path: Path) -> None:
     folder.mkdir()
     with pytest.raises(InputError, match="not an ordinary file"):
         start.earlier_session("", folder)
+
+
+def test_the_last_session_is_resumed_where_it_is_of_the_plan(tmp_path: Path) -> None:
+    limit = RunConfig(workload="matmul", mode="limit", precision=Precision.FP32, device="cpu")
+    mine, other = (replace(limit, workload=name, mode="train") for name in ("resnet50", "bert-large"))
+    measured = tuple(
+        Measurement(config=config, workload_version=1, item="item", started_at="", status="failed")
+        for config in (limit, other)
+    )
+    path = store.results_dir() / "other.json"
+    store.save(
+        Result(
+            id="other",
+            created_at="",
+            command="that",
+            environment=Environment(device="cpu"),
+            measurements=measured,
+        ),
+        path,
+    )
+    assert start.earlier_session("", None, (limit, mine), "that") == path  # ended before its first workload
+    assert start.earlier_session("last", None, (limit, other), "this") == path
+    assert start.earlier_session("last", None, (limit,), "this") == path
+    assert start.earlier_session(str(path), None, (limit, mine), "this") == path  # that very file
+    for reference in ("", "last"):
+        with pytest.raises(InputError, match=r"the last session is another one: that, in .*other\.json"):
+            start.earlier_session(reference, None, (limit, mine), "this")
 
 
 def test_a_cpu_is_watched_by_its_energy_counters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

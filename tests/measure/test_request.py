@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -179,6 +180,16 @@ def test_what_all_gpus_do_together_takes_the_counts_there_are() -> None:
     with pytest.raises(MachineError, match="all-reduce needs 2 GPUs"):
         check_able(replace(alone, present=1), "GPU")
     check_able(alone.given(present=0, device="cpu", gpus=(2,), precisions=()), "CPU")  # by processes
+
+
+@pytest.mark.parametrize(
+    ("names", "gpus", "good"),
+    [(("copy", "launch"), 1, True), (("copy", "launch"), 2, False), (("copy", "peer"), 2, True),
+     (("copy", "all-reduce"), 2, True), (("copy", "resnet50"), 2, True)],
+)  # fmt: skip
+def test_a_count_that_nothing_uses_is_refused(names: tuple[str, ...], gpus: int, good: bool) -> None:
+    with nullcontext() if good else pytest.raises(InputError, match="on one GPU, not on 2"):
+        check_able(request(workloads=names, present=2, gpus=(gpus,)), "GPU")
 
 
 def test_several_gpus_take_longer_and_have_keys_of_their_own() -> None:

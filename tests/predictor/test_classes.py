@@ -9,7 +9,7 @@ import pytest
 
 from gpuwise.predictor import kernels as classes
 from gpuwise.predictor.card import card
-from gpuwise.predictor.kernels import Kernel, KernelClass, arrays
+from gpuwise.predictor.kernels import Kernel, KernelClass, Phase, arrays
 from gpuwise.predictor.rates import usual
 from gpuwise.predictor.step import kernel_seconds
 
@@ -136,3 +136,64 @@ def test_what_is_not_generated_is_as_in_eager_mode(name: str, kind: KernelClass,
     eager, compiled = (classes.path(kernel, compiled=how) for how in (False, True))
     assert (compiled[0] == "compiled") == generated
     assert (eager == compiled) != generated
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "shape", "passed", "found"),
+    [
+        ("aten.native_batch_norm:infer+relu_", "normalisation", (8, 64, 56, 56), "forward", "map many"),
+        ("aten.native_batch_norm:apply+relu_", "normalisation", (8, 64, 56, 56), "forward", "map"),
+        ("aten.native_batch_norm:statistics", "normalisation", (8, 64, 56, 56), "forward", "columns norm"),
+        ("aten.native_batch_norm:infer+mean", "normalisation", (8, 64, 7, 7), "forward", "columns many"),
+        ("aten.add+native_layer_norm", "normalisation", (8, 197, 768), "forward", "rows"),
+        ("aten.gelu", "pointwise", (8, 197, 768), "forward", "map many"),
+        ("aten.gelu_backward+sum:columns", "reduction", (8, 197, 768), "backward", "columns many"),
+        ("aten.add_+relu_", "pointwise", (8, 64, 56, 56), "forward", "map"),
+        ("aten.max_pool2d_with_indices", "reduction", (8, 64, 56, 56), "forward", "window"),
+        ("aten._to_copy", "copy", (768, 768), "forward", "copy"),
+        ("aten.embedding", "gather", (8, 197, 768), "forward", "gather"),
+    ],
+)
+def test_generated_code_falls_into_classes_by_how_it_goes_through_its_elements(
+    name: str, kind: KernelClass, shape: tuple[int, ...], passed: Phase, found: str
+) -> None:
+    kernel = replace(convolution(64, 1), kind=kind, name=name, shape=shape, phase=passed)
+    assert classes.path(kernel, compiled=True)[-1] == f"compiled {found}"
+
+
+@pytest.mark.parametrize(
+    ("name", "read", "written", "measured_us"),
+    # Of profiles of an H200: GELU of a ViT, frozen norms of a feature pyramid, batch norms of an FBNet.
+    [("aten.gelu", 1, 1, 76.3), ("aten.mul+add+add_+relu_", 2, 1, 72.6),
+     ("aten.native_batch_norm:infer+hardswish_", 1, 1, 76.1)],
+)  # fmt: skip
+def test_generated_code_is_bound_by_bytes_or_by_instructions(
+    name: str, read: int, written: int, measured_us: float
+) -> None:
+    elements = 128 * 196 * 2048
+    kernel = replace(
+        convolution(64, 1), kind="pointwise", name=name, shape=(128, 196, 2048), flop=0.0,
+        bytes_read=2.0 * elements * read, bytes_written=2.0 * elements * written,
+    )  # fmt: skip
+    h200 = card("h200-sxm")
+    seconds = float(kernel_seconds(arrays([kernel], compiled=True), h200, usual(h200))[0])
+    assert 0.8 < seconds * 1e6 / measured_us < 1.25
+
+
+@pytest.mark.parametrize(
+    ("side", "channels", "measured_us"),
+    # Of 8 images on an H200: 392 rows, one block down 1,568 of them, several down 6,272 and 25,088.
+    [(7, 512, 14.0), (14, 512, 32.8), (28, 256, 14.6), (56, 128, 18.0)],
+)
+def test_few_rows_of_a_batch_norm_are_summed_by_one_block(
+    side: int, channels: int, measured_us: float
+) -> None:
+    size = 2.0 * 8 * channels * side**2
+    sums = replace(
+        convolution(64, 1), kind="normalisation", name="aten.native_batch_norm:statistics", flop=0.0,
+        shape=(8, channels, side, side), bytes_read=size, bytes_written=8.0 * channels,
+    )  # fmt: skip
+    apply = replace(sums, name="aten.native_batch_norm:apply", bytes_written=size)
+    h200 = card("h200-sxm")
+    seconds = float(kernel_seconds(arrays([sums, apply]), h200, usual(h200)).sum())
+    assert 0.8 < seconds * 1e6 / measured_us < 1.25

@@ -65,7 +65,7 @@ def test_what_is_put_by_index_costs_more_than_what_is_taken(name: str, how: str)
 @pytest.mark.parametrize(
     ("name", "numbers", "compiled", "found"),
     [
-        ("aten.sort", 512, True, "compiled reduction"),
+        ("aten.sort", 512, True, "compiled rows"),
         ("aten.sort", 513, True, "reduction ordered sort"),
         ("aten.sort", 512, False, "reduction ordered few"),
         ("aten.sort", 513, False, "reduction ordered sort"),

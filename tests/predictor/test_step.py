@@ -27,7 +27,7 @@ def test_a_step_says_how_fast_and_why() -> None:
     found = step(TRACE, card("h100-sxm5-80gb"))
     assert found.throughput.low < found.throughput.value < found.throughput.high
     assert 100 < found.throughput.value < 1000
-    assert 300 < found.watts.low < found.watts.value < found.watts.high <= 700
+    assert 300 < found.watts.low < found.watts.value <= found.watts.high <= 700
     assert sum(share for _, share in found.shares) == pytest.approx(1.0)
     assert found.bound in ("compute", "memory")
 

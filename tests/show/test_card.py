@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -63,6 +64,14 @@ def test_work_that_does_not_fit_is_in_the_verdict_and_in_the_table() -> None:
     assert any("fine-tuning an 8B model with LoRA" in line for line in made.summary)
     (row,) = [r for r in section(made, "uses").tables[0].rows if "llm-8b-lora" in r[-1]]
     assert "does not fit" in row
+
+
+def test_every_source_of_the_page_is_cited_on_it() -> None:
+    for made in (page("rx-7900-xtx"), page("rtx-a5000", *of_gpu("rtx-a5000", 100.0))):
+        text = markdown_page(replace(made, sources=()))
+        assert {int(number) for number in re.findall(r"\[(\d+)\]", text)} == {
+            *range(1, len(made.sources) + 1)
+        }
 
 
 # One of each architecture and form, the last of the catalog's order.

@@ -53,6 +53,12 @@ def test_what_cannot_be_compared_says_why() -> None:
     assert table.rows[0][2:] == ("oom", "not-comparable", "the other is oom")
 
 
+@pytest.mark.parametrize(("low", "shown"), [(1e-3, "1.000 noisy"), (2e-3, "1.000 (0.002 to 500.000)")])
+def test_the_cut_of_an_interval_is_not_shown_as_a_figure(low: float, shown: str) -> None:
+    pair = compared(OK, OK, Interval(value=1.0, low=low, high=1 / low, method="ratio"), "unclear")
+    assert report.comparisons(BASE, [(BASE, (pair,))], names=("a", "b")).rows[0][3] == shown
+
+
 def test_a_limit_has_no_recipe() -> None:
     table = report.comparisons(BASE, [(BASE, (compared(MATMUL, MATMUL),))], names=("a", "b"))
     assert table.rows[0][0] == "matmul bf16"

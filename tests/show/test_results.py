@@ -124,6 +124,7 @@ def test_the_row_of_a_model() -> None:
         "compile": "compiled",
         "recipe": "stock",
         "framework": "",
+        "size": "",
         "batch": "256",
         "load": "",
         "throughput (95 %)": "7,210 images/s ±0.3 %",
@@ -136,6 +137,11 @@ def test_the_row_of_a_model() -> None:
         "efficiency": "11.8 images/J",
         "cautions": "",
     }
+
+
+def test_a_toy_is_marked_in_its_row() -> None:
+    small = replace(OK, config=replace(OK.config, size="toy"))
+    assert [results.measurement_row(m)["size"] for m in (OK, small)] == ["", "toy"]
 
 
 def test_the_row_of_a_limit_leaves_out_what_is_no_question_of_it() -> None:

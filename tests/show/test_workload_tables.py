@@ -34,6 +34,12 @@ def test_the_listing() -> None:
     }
 
 
+def test_the_next_step_measures_what_was_asked_for() -> None:
+    one = [workloads.get("resnet50").spec]
+    assert "gpuwise bench './my net.py'" in report.listing(one, names=["./my net.py"]).notes[0]
+    assert "./my_model.py" in report.listing(one).notes[0]
+
+
 def test_tasks_stand_together_networks_before_science_before_limits() -> None:
     grouped = report.grouped(workloads.specs())
     tasks = [spec.task for spec in grouped]

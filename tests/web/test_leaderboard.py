@@ -55,6 +55,14 @@ def test_every_metric_ranks_by_itself(metric: str, client: TestClient) -> None:
     )
 
 
+def test_gpus_without_a_price_are_counted_below_the_ranking(client: TestClient) -> None:
+    ranked, every = (client.get(f"/index.json?{by}class=desktop").json() for by in ("by=rent&", ""))
+    assert 0 < len(ranked) < len(every)
+    note = f"<p>{len(every) - len(ranked)} more are not ranked per dollar of rent"
+    assert note in client.get("/?by=rent&class=desktop").text
+    assert "more are not ranked" not in client.get("/?class=desktop").text
+
+
 def test_a_metric_is_throughput_over_what_it_names(client: TestClient) -> None:
     for one in client.get("/index.json").json():
         speed = one["throughput"]["value"]

@@ -144,6 +144,7 @@ def test_what_contradicts_itself_is_kept_apart(push: Push, team: Team) -> None:
     assert answer["speeds"] == []
     assert [row["apart"] for row in team.projects()] == [1]
     assert team.shown() == ()
+    assert list(team.cards()) == []
 
 
 def test_files_that_are_none_are_refused_and_old_ones_taken(push: Push, team: Team) -> None:

@@ -15,6 +15,7 @@ from starlette.testclient import TestClient
 from gpuwise.facts import catalog
 from gpuwise.jobs.facts import Facts
 from gpuwise.judge.choose.need import FIELDS
+from gpuwise.show.gpus import nearest
 from gpuwise.web.server import create
 
 from ..stopwatch import stopwatch
@@ -111,6 +112,9 @@ def test_one_gpu_has_sources_uses_and_price(client: TestClient) -> None:
     page = client.get("/gpus/rtx-4090").text
     assert all(f'id="{part}"' in page for part in ("specification", "uses", "price", "sources"))
     assert client.get("/gpus/RTX 4090").status_code == 200
+    near = re.findall(r'href="[./]*compare/rtx-4090,([^"]+)"', page)
+    assert near == [spec.id for spec in nearest(catalog.get("rtx-4090"))]
+    assert "--article -o" not in page
 
 
 @pytest.mark.parametrize(

@@ -35,15 +35,19 @@ BATCHES: Mapping[str, tuple[tuple[float, int], ...]] = MappingProxyType(
 _COUNT = re.compile(r"(\d+)x\s?(?:H100|H200|B200|A100|V100|GH200|RTX|A\d)", re.IGNORECASE)
 
 
-def read(rows: Sequence[Row]) -> list[Case]:
-    """Cases of the file; machines of several cards count one card's share. Figures that one table of the file
-    repeats from another are one measurement."""
+def once(rows: Sequence[Row]) -> list[Row]:
+    """The rows of the file, of figures that one of its tables repeats from another the last."""
     named = ("gpu", "precision", "model")
     found = {
         (*(row[name] for name in named), *(float(row[n] or 0) for n in ("num_gpu", "train_throughput"))): row
         for row in rows
     }
-    return [_case(row) for row in found.values()]
+    return [*found.values()]
+
+
+def read(rows: Sequence[Row]) -> list[Case]:
+    """Cases of the file; machines of several cards count one card's share."""
+    return [_case(row) for row in once(rows)]
 
 
 def _case(row: Row) -> Case:

@@ -106,6 +106,8 @@ def command(results: tuple[str, ...], **options: Any) -> None:
     if answer.exit_status == NoDataError.exit_code:
         if request.missing:
             why, hint = f"no answer of {', '.join(request.missing)}", "the same command again"
+            if absent := [host for host, why in request.missing.items() if "not found" in why]:
+                hint = f"say in {options['hosts']} what runs gpuwise there: {absent[0]} /path/to/gpuwise"
         else:
             why = "nothing is known of what such a card reaches"
             hint = "gpuwise accept --against FILE, a result of a card that is known to be good"
@@ -118,7 +120,8 @@ def command(results: tuple[str, ...], **options: Any) -> None:
 
 
 def _measured_rack(options: dict[str, Any]) -> dict[str, str]:
-    """Measure every host of --hosts; those that did not answer, and why. Raises where none did."""
+    """Measure every host of --hosts, and what all of them do together; those that did not answer, and why.
+    Raises where none did."""
     soak_s = units.parse_seconds(options["soak_s"]) if options["soak_s"] else 0.0
     hosts = cluster.read_hosts(options["hosts"])
     words = [*_how_long(options), "--quiet"]
@@ -144,26 +147,22 @@ def _measured_rack(options: dict[str, Any]) -> dict[str, str]:
         name, why = next(iter(missing.items()))
         raise RunError(f"no host answered; {name}: {why}", hint=f"gpuwise doctor on {name}")
     answered = tuple(host for host in hosts if host.name not in missing)
-    if "limits" in options["suites"] and len(answered) > 1:
-        missing |= _exchanged(replace(rack, hosts=answered), options)
+    if "limits" not in options["suites"] or len(answered) < 2:
+        return missing
+    # What all GPUs of these hosts do together is measured again when a host has answered since.
+    bundles = [folder / f"{host.name}.zip" for host in answered]
+    common = folder / "all-hosts.json"
+    if not common.exists() or common.stat().st_mtime < max(each.stat().st_mtime for each in bundles):
+        from gpuwise.judge.accept import bundle
+
+        words = ["--device", "cpu"] if kind == "cpu" else []
+        words += ["--toy"] if options["toy"] else []
+        words += ["--time", options["time_s"]] if options["time_s"] else []
+        cards = min(len(bundle.unpack(each).cards) for each in bundles)
+        silent = replace(rack, hosts=answered).exchange(cards, [*words, "--quiet"], TOGETHER_S)
+        if silent:
+            missing["all hosts"] = "; ".join(f"{name}: {why}" for name, why in silent.items())
     return missing
-
-
-def _exchanged(rack: cluster.Rack, options: dict[str, Any]) -> dict[str, str]:
-    """Measure what all GPUs of these hosts do together; why that failed, if it did. It is measured again when
-    a host has answered since."""
-    from gpuwise.judge.accept import bundle
-
-    bundles = [rack.folder / f"{host.name}.zip" for host in rack.hosts]
-    common = rack.folder / "all-hosts.json"
-    if common.exists() and common.stat().st_mtime >= max(each.stat().st_mtime for each in bundles):
-        return {}
-    words = ["--device", "cpu"] if options["device"] and options["device"][0] == "cpu" else []
-    words += ["--toy"] if options["toy"] else []
-    words += ["--time", options["time_s"]] if options["time_s"] else []
-    cards = min(len(bundle.unpack(each).cards) for each in bundles)
-    missing = rack.exchange(cards, [*words, "--quiet"], TOGETHER_S)
-    return {"all hosts": "; ".join(f"{name}: {why}" for name, why in missing.items())} if missing else {}
 
 
 class _Cards(Screen):

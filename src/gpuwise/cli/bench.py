@@ -305,8 +305,11 @@ class Screen:
                 self.planned += len(update.left)  # Cards of one host run sessions side by side
                 for config, recipes in update.recipes.items():
                     printer.talk(used(config, recipes))
-                if kept := len(update.plan) - len(update.left):
-                    printer.talk(f"{kept} of {len(update.plan)} measurements are kept from {update.earlier}")
+                if update.earlier is not None:
+                    kept, planned = len(update.plan) - len(update.left), len(update.plan)
+                    more = sum(m.config not in update.plan for m in update.result.measurements)
+                    there = f"; {more} more stand there" if more else ""
+                    printer.talk(f"{kept} of {planned} measurements are kept from {update.earlier}{there}")
                 if update.skipped:
                     printer.talk(f"skipped: not supported on this machine: {', '.join(update.skipped)}")
                 if not self.quiet:

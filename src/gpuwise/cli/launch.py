@@ -16,6 +16,7 @@ from gpuwise.cli.options import json_option, options, output_options
 from gpuwise.errors import INTERRUPTED, InputError
 from gpuwise.measure import cluster
 from gpuwise.measure.cluster import ClusterJob, arguments_of, check, merged
+from gpuwise.measure.request import check_counts
 from gpuwise.model.question import parse
 from gpuwise.show import results as show
 from gpuwise.show.scaling import scaling
@@ -92,9 +93,16 @@ def _job(options: dict[str, Any]) -> ClusterJob:
         return job
     if switches := context.params["switch"]:
         parse(switches)
-    for name in (name for request in bench.asked(context.params) for name in request.workloads):
-        if ":" not in name and not name.endswith(".py"):  # files and libraries are where the job runs
+    for request in bench.asked(context.params):
+        # Files and libraries are where the job runs.
+        here = [name for name in request.workloads if ":" not in name and not name.endswith(".py")]
+        for name in here:
             workloads.find(name)
+        if len(here) == len(request.workloads) and context.params["suite"] is None:
+            try:
+                check_counts(request)
+            except InputError as error:
+                raise InputError(str(error), hint="--gpus-per-node 1") from error
     return job
 
 

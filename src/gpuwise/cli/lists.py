@@ -50,5 +50,5 @@ def workloads(names: tuple[str, ...], to: printer.Output) -> None:
     from gpuwise.show import hello as show
 
     specs = tuple(workload.spec for name in names for workload in known.find(name)) or known.specs()
-    table = show.listing(specs, () if names else known.installed())
+    table = show.listing(specs, () if names else known.installed(), names)
     to.table(table, lambda: [show.document(spec) for spec in specs])

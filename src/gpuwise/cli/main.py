@@ -127,12 +127,14 @@ def _unknown(given: str, context: click.Context, arguments: list[str]) -> tuple[
         if verb in row["verbs"].split():
             also |= synonyms(row["option"].split()[-1], (row["also"] or "").split())
     values = ((p.opts[-1], word) for p in command.params if word in getattr(p.type, "choices", ()))
-    found = next((also[part] for part in (word, *word.split("-")) if part in also), next(values, None))
-    meant += [found[0]] if found else []
     at = next((i for i, text in enumerate(arguments) if text.partition("=")[0] == given), len(arguments))
     before, (text, *after) = arguments[:at], arguments[at:] or [given]
     behind = [text.partition("=")[2], *after] if "=" in text else after
     value = behind[0] if behind and not behind[0].startswith("-") else ""
+    found = next((also[part] for part in (word, *word.split("-")) if part in also), None)
+    if found is None and not value[:1].isdigit():  # `--memory 24GB` is not `--sort memory`
+        found = next(values, None)
+    meant += [found[0]] if found else []
     path = context.command_path.removeprefix("gpuwise ")  # `launch slurm`
     if not meant and (other := _another_verb(path, given, value, [*before[1:], *behind[bool(value) :]])):
         return click.UsageError(f"No such option {given!r}.", context), other
@@ -316,7 +318,14 @@ def run(arguments: list[str] | None = None) -> None:
     except OSError as failure:
         if not isinstance(failure, printer.OutputError) and "--debug" in arguments:
             raise
-        _refused(failure)
+        ours = isinstance(failure, printer.OutputError)
+        if ours or failure.errno in (None, EBADF, EIO, ENOSPC):  # click writes help and versions itself
+            _abandon(sys.stdout)
+            said = f"the standard output cannot be written: {failure.strerror or failure}"
+            printer.error(said, "another place for the output, or -o FILE")
+        else:  # a folder that is gone, no more open files, another's quota
+            of = f": {failure.filename}" if failure.filename else ""
+            printer.error(f"the system refuses: {failure.strerror}{of}", "gpuwise --debug ...")
         sys.exit(MachineError.exit_code)
     except GpuwiseError as failure:  # what was raised on purpose has its code and its next step
         if "--debug" in arguments:
@@ -350,15 +359,3 @@ def _misused(usage: click.ClickException, arguments: list[str]) -> None:
     elif isinstance(usage, click.UsageError) and usage.ctx is None:
         verb = arguments[0] if arguments and arguments[0] in VERBS else ""
         printer.talk(f"  next: gpuwise {verb} --help".replace("  --", " --"))
-
-
-def _refused(failure: OSError) -> None:
-    """Say what the system does not let us do."""
-    ours = isinstance(failure, printer.OutputError)
-    if ours or failure.errno in (None, EBADF, EIO, ENOSPC):  # click writes help and versions itself
-        _abandon(sys.stdout)
-        said = f"the standard output cannot be written: {failure.strerror or failure}"
-        printer.error(said, "another place for the output, or -o FILE")
-    else:  # a folder that is gone, no more open files, another's quota
-        of = f": {failure.filename}" if failure.filename else ""
-        printer.error(f"the system refuses: {failure.strerror}{of}", "gpuwise --debug ...")

@@ -39,7 +39,13 @@ def command(ctx: click.Context, /, what: tuple[str, ...], to: printer.Output, **
     from gpuwise.show import prices as show
 
     if what == ("update",):
-        _update(ctx, to)
+        from gpuwise.facts.prices.fetch import update  # the one place that uses the network
+
+        if set(typed(ctx)) - {"--json"}:
+            raise InputError("update takes no other option than --json", hint="gpuwise prices update")
+        done = update(printer.today())
+        said = show.update_lines(done)
+        printer.out(printer.json_text(show.update_document(done)) if to.as_json else "\n".join(said))
         return
     if options["over_time"]:
         to.answer(rents_over_time(" ".join(what)))
@@ -52,7 +58,11 @@ def command(ctx: click.Context, /, what: tuple[str, ...], to: printer.Output, **
         answer = price_list(request)
     except NoDataError as error:
         if watched:
-            raise _no_offer(watched, request) from None
+            lowest = ""
+            with suppress(NoDataError):  # of no price at all none is the lowest
+                anything = replace(request, limit=request.limit and replace(request.limit, amount=inf))
+                lowest = f"; the lowest: {show.lowest(price_list(anything).value.offers)}"
+            raise GateFailed(f"no fresh offer with {watched}{lowest}") from None
         error.args = ("; ".join(filter(None, (str(error), _mixed(request)))),)
         raise
     priced, table = answer.value, answer.table
@@ -84,19 +94,6 @@ def command(ctx: click.Context, /, what: tuple[str, ...], to: printer.Output, **
     to.table(table, answer.to_data, fit=True)
 
 
-def _update(ctx: click.Context, to: printer.Output) -> None:
-    from gpuwise.facts.prices.fetch import update  # the one place that uses the network
-    from gpuwise.show import prices as show
-
-    if set(typed(ctx)) - {"--json"}:
-        raise InputError("update takes no other option than --json", hint="gpuwise prices update")
-    done = update(printer.today())
-    lines = (
-        printer.json_text(show.update_document(done)) if to.as_json else "\n".join(show.update_lines(done))
-    )
-    printer.out(lines)
-
-
 def _request(what: str, watched: str, options: dict[str, Any]) -> PricesRequest:
     """What is asked for, `watched` being "GPU<PRICE". Raises InputError for what cannot be read."""
     ceiling, newer_than = options["limit"], options["newer_than"]
@@ -112,10 +109,19 @@ def _request(what: str, watched: str, options: dict[str, Any]) -> PricesRequest:
     if unknown := kinds.difference(KINDS):
         raise InputError(f"unknown kind {min(unknown)!r}", hint=f"known: {', '.join(KINDS)}")
     limit = None
-    if ceiling:
-        limit = _limit(ceiling, rents=not options["buy"], rents_only=not kinds.isdisjoint(RENTS))
-        if watched and "=" not in watched:  # below the price, not at it
-            limit = replace(limit, amount=nextafter(limit.amount, 0))
+    if ceiling:  # `$3/h` of rent, `$3000` to buy; without a time what it can be
+        plain = re.fullmatch(r"\$?\s*([\d.,]+)\s*(/.*)?", ceiling.strip())
+        example = f"'${plain[1] if plain else 2}/h' for rent or '$2000' for a purchase"
+        typed_amount = f"${plain[1]}{plain[2] or ''}" if plain else ceiling
+        amount, per = parse_usd(typed_amount, {}, example=example)
+        may_be_rent = amount < MOST_RENT or not kinds.isdisjoint(RENTS)
+        if plain and not plain[2] and not options["buy"] and may_be_rent:
+            per = "hour"
+        if per == "kwh":
+            hint = "write $2/h for rent or $2000 for a purchase"
+            raise InputError(f"{ceiling!r} is a price of energy", hint=hint)
+        below_it = watched and "=" not in watched  # not at the price
+        limit = Limit(amount=nextafter(amount, 0) if below_it else amount, per_hour=per == "hour")
     return PricesRequest(
         gpu=" ".join(word for word in words if word not in KINDS),
         kinds=frozenset(kinds),
@@ -126,29 +132,6 @@ def _request(what: str, watched: str, options: dict[str, Any]) -> PricesRequest:
         today=printer.today(),
         **{name: options[name] for name in ("count", "region", "files", "order", "every_sight")},
     )
-
-
-def _no_offer(watched: str, request: PricesRequest) -> GateFailed:
-    """That no fresh offer is below the price, and the lowest one, rent or purchases as before."""
-    from gpuwise.show import prices as show
-
-    lowest = ""
-    with suppress(NoDataError):  # of no price at all none is the lowest
-        anything = replace(request, limit=request.limit and replace(request.limit, amount=inf))
-        lowest = f"; the lowest: {show.lowest(price_list(anything).value.offers)}"
-    return GateFailed(f"no fresh offer with {watched}{lowest}")
-
-
-def _limit(text: str, *, rents: bool, rents_only: bool) -> Limit:
-    """`$3/h` of rent, `$3000` to buy; without a time what it can be. Raises InputError for other text."""
-    plain = re.fullmatch(r"\$?\s*([\d.,]+)\s*(/.*)?", text.strip())
-    example = f"'${plain[1] if plain else 2}/h' for rent or '$2000' for a purchase"
-    amount, per = parse_usd(f"${plain[1]}{plain[2] or ''}" if plain else text, {}, example=example)
-    if plain and not plain[2] and rents and (amount < MOST_RENT or rents_only):
-        per = "hour"
-    if per == "kwh":
-        raise InputError(f"{text!r} is a price of energy", hint="write $2/h for rent or $2000 for a purchase")
-    return Limit(amount=amount, per_hour=per == "hour")
 
 
 def _mixed(request: PricesRequest) -> str:

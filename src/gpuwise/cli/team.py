@@ -262,7 +262,8 @@ def push(
         for speed in answer["speeds"]
     ]
     apart = [f"{answer['id']} is kept apart: {answer['problem']}" for answer in answers if answer["problem"]]
-    old = [f"{answer['id']} was there already" for answer in answers if not answer["new"]]
+    # A result is in one project: the first that it was pushed to.
+    old = [f"{a['id']} was there already, in the project {a['project']}" for a in answers if not a["new"]]
     alerts = [f"alert: {text}" for answer in answers for text in answer["alerts"]]
     table = Table.of(rows, notes=(*apart, *old, *alerts), numeric=frozenset({"ratio"}))
     printer.Output(None, as_json).table(table, lambda: answers)

@@ -34,6 +34,7 @@ def audit(request: AuditRequest | str) -> Answer[tuple[Audit, ...]]:
     Raises InputError for a file that is missing, too large, or not what its suffix says.
     """
     from gpuwise.show import audits as show
+    from gpuwise.show.gpus import label
 
     request = AuditRequest.of(request, "text")
     asked = [
@@ -45,7 +46,9 @@ def audit(request: AuditRequest | str) -> Answer[tuple[Audit, ...]]:
     wrong = tuple(
         Issue.invalid(
             (f.kind or "contradicts").replace(" ", "-"),
-            f"{one.file}, line {f.lines[0]}: {f.gpu} {f.field} {f.stated}: {f.explanation}",
+            f"{one.file}, line {f.lines[0]}: {f.gpu}, {label(f.field)} {f.stated}"
+            + f", known is {f.best}" * bool(f.best)
+            + f": {f.explanation}" * bool(f.explanation),
         )
         for one in audits
         for f in one.findings

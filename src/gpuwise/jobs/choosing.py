@@ -112,6 +112,7 @@ def _chosen(
         _beside(market, need),
         billed,
         choice.answer,
+        "" if several else verdicts.of_all(choice),
         next((f"{phrases.begun(a)}." for a in choice.advice if phrases.COUNTED in a), ""),
         sent,
     )
@@ -275,17 +276,29 @@ def _answered(market: _Market, need: Need) -> Recommendation:
         slow = "; ".join(dict.fromkeys(map(verdicts.slow_in_fp64, double)))
         return replace(better, answer=f"No, though it runs: {slow}. {better.answer}")
     try:
+        if need.beside and (joined := _joined(market, need)):
+            choice = _with_verdict(market, _first_answer(market, replace(need, asks="", beside=False)))
+            return replace(choice, answer=f"{joined} In their place: {choice.answer}")
         choice = _with_verdict(market, _first_answer(market, need))
         paid = verdicts.not_for(need, choice) if need.asks == "able" and need.budget_usd else ""
         said = (choice.answer, paid) if names_of(need) else (paid, choice.answer)
         return replace(choice, answer=" ".join(said)) if paid else choice
     except GpuwiseError as error:
         other, why = error.data.get("instead"), error.data.get("why")
+        free = replace(need, sets=(), only=(), gpus=(1, needs.MOST_TOGETHER), asks="", beside=False)
+        asked = need.beside or "does not fit" in str(error)
+        if asked and (joined := _joined(market, need)):
+            # At any price: what is asked about is answered, and this is what takes its place
+            ways = filter(None, map(market.best_or_none, (free, replace(free, budget_usd=None, goal="cost"))))
+            if alone := next(ways, None):
+                dear = ", whatever it costs" * (alone.need.budget_usd != need.budget_usd)
+                return replace(alone, answer=f"{joined} In their place{dear}: {alone.answer}")
         if need.asks == "number" and need.deadline_s is not None and (several := _in_time(market, need)):
             return several
-        if error.code == "bench" and names_of(need) and isinstance(other, Recommendation):
-            of = phrases.counted(*(_one_set(need) or (names_of(need)[0], 1)))
-            return replace(other, answer=f"How fast {of} is, is not known: {why}. {other.answer}")
+        if error.code == "bench" and need.sets and isinstance(other, Recommendation):
+            of = phrases.counted(*need.sets[0])
+            answer = f"How fast {of} is, is not known: {why}. In its place: {other.answer}"
+            return replace(other, answer=answer)
         if need.asks == "too much" and error.code == "no-price" and isinstance(other, Recommendation):
             name, count = _one_set(need) or ("", 0)
             named = phrases.begun(phrases.counted(name, count))
@@ -575,7 +588,11 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if need.feature and need.task == "full" and error.code == "too-large":
         yield noted("by lora: all weights are more than these hold", task="lora", precision=Precision.BF16)
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
-        yield noted(verdicts.UNCHECKED, budget_usd=None, thrifty=True)
+        spent = f"{phrases.sum_of(need, need.budget_usd)} to spend"
+        yield replace(
+            noted(verdicts.UNCHECKED, budget_usd=None, thrifty=True),
+            notes=(*need.notes, spent, verdicts.UNCHECKED),
+        )
     if error.code == "no-price" and names and need.acquire == "rent" and not (need.providers or need.region):
         for rent in ("community", "spot"):  # Who names a card means it, wherever it stands
             if getattr(need, rent) is None:
@@ -862,6 +879,16 @@ def _together(market: _Market, need: Need, least: float = inf) -> str:
             price = f" for {usd(offer.amount)} (price of {offer.seen_on})"
             return verdicts.together((*need.have, gpu), found, price)
     return ""
+
+
+def _joined(market: _Market, need: Need) -> str:
+    """How fast each GPU that was named for it answers together with what is there of other kinds."""
+    named = need.sets or tuple((gpu, 1) for gpu in few_of(need))
+    other = [(gpu, count) for gpu, count in named if gpu not in need.have]
+    if need.task != "infer" or need.concurrent > 1 or not need.have:
+        return ""
+    said = [verdicts.joined(need, gpu, count, market.offers) for gpu, count in other]
+    return " ".join(said)
 
 
 # GPUs that are tried before it is said that none does two works.

@@ -96,11 +96,12 @@ def stored_spread(results: Sequence[Result]) -> Spread | None:
 def compare_gpus(specs: Sequence[GpuSpec | str]) -> Answer[tuple[GpuSpec, ...]]:
     """The specifications of two or more GPUs, by entries or names of the catalog.
 
-    Raises InputError for fewer than two, or a name that is unknown.
+    Raises InputError for fewer than two different ones, or a name that is unknown.
     """
     from gpuwise.show import gpus as show
 
-    gpus = tuple(catalog.find(one) if isinstance(one, str) else one for one in specs)
+    named = (catalog.find(one) if isinstance(one, str) else one for one in specs)
+    gpus = tuple({spec.id: spec for spec in named}.values())  # against itself a GPU says nothing
     if len(gpus) < 2:
         # Any GPU but the one that was named makes a fair suggestion.
         other = "rtx-4090" if not gpus or gpus[0].id != "rtx-4090" else "rtx-5090"

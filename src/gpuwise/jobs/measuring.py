@@ -116,7 +116,9 @@ def bench(request: BenchRequest, listen: Listen = lambda update: None) -> Answer
             problem = f"{given} runs gpuwise's own kernels, which stock does not"
             raise InputError(problem, hint="the recipe tuned has them")
         plan = tuple(c if c.mode == "limit" else replace(c, switches=given) for c in plan)
-    earlier = earlier_session(request.resume, request.output) if request.resume is not None else None
+    earlier = None
+    if request.resume is not None:
+        earlier = earlier_session(request.resume, request.output, plan, request.command)
     done = session(
         plan,
         target,

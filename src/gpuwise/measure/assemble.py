@@ -231,36 +231,30 @@ def assemble(
     most_hz = environment.sm_clock_max_hz if environment is not None else None
     bound = bottleneck(measured, sm_clock_max_hz=most_hz, switches=workload.switches)
     measured = replace(measured, verdict=bound)
-    issues = check(
-        measured,
-        samples=samples,
-        mismatch=builder.checked.mismatch,
-        fallback=builder.checked.fallback,
-        odd=done.odd if done else None,
-        environment=environment,
-        gpu=gpu,
+    issues = list(
+        check(
+            measured,
+            samples=samples,
+            mismatch=builder.checked.mismatch,
+            fallback=builder.checked.fallback,
+            odd=done.odd if done else None,
+            environment=environment,
+            gpu=gpu,
+        )
     )
-    if builder.ranked is not None:
-        measured, more = _of_group(measured, builder.ranked.group, others, links)
-        issues += more
+    if builder.ranked is not None:  # Telemetry of all GPUs and each one's own, and cautions of the others
+        beside = (sensor.summarise(seen, measured.windows) if measured.windows else None for seen in others)
+        each = (measured.telemetry, *beside)
+        group = with_sensors(builder.ranked.group, each, links)
+        issues += unequal(group)
+        for number, (seen, telemetry) in enumerate(zip(others, each[1:], strict=True), start=1):
+            more = telemetry_cautions(telemetry, seen, measured.windows) if telemetry is not None else ()
+            issues += (replace(one, detail=f"GPU {number}: {one.detail}") for one in more)
+        measured = replace(measured, group=group, telemetry=sensor.combined(each))
     # A child that fails after Done crashed in the profiler.
     died = error if status == "ok" and builder.profile is None else None
     unseen = unprofiled(builder.unprofiled.reason if builder.unprofiled else died)
     return replace(measured, cautions=(*cautions, *issues, *unseen))
-
-
-def _of_group(
-    m: Measurement, group: Group, others: Sequence[Sequence[sensor.Sample]], links: tuple[Link, ...]
-) -> tuple[Measurement, tuple[Issue, ...]]:
-    """The measurement with telemetry of all GPUs and each one's own; cautions of those after the first."""
-    beside = (sensor.summarise(seen, m.windows) if m.windows else None for seen in others)
-    each = (m.telemetry, *beside)
-    group = with_sensors(group, each, links)
-    issues = list(unequal(group))
-    for number, (seen, telemetry) in enumerate(zip(others, each[1:], strict=True), start=1):
-        more = telemetry_cautions(telemetry, seen, m.windows) if telemetry is not None else ()
-        issues += [replace(one, detail=f"GPU {number}: {one.detail}") for one in more]
-    return replace(m, group=group, telemetry=sensor.combined(each)), tuple(issues)
 
 
 def _against_limits(m: Measurement, gpu: GpuSpec | None, limits: Limits) -> Measurement:

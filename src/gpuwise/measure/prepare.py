@@ -218,15 +218,25 @@ def prepare(
     return Prepared(session=session, writer=writer, plan=plan)
 
 
-def earlier_session(reference: str, output: Path | None) -> Path | None:
+def earlier_session(
+    reference: str, output: Path | None, plan: Sequence[RunConfig] = (), command: str = ""
+) -> Path | None:
     """The file that `--resume` means: `last`, a path or id; `output` itself, if it exists, for "".
 
-    None where a session is to be begun in `output`.
+    None where a session is to be begun in `output`. Raises InputError where the last session, whose file
+    nobody named, has another command and nothing of the plan but limits: it would grow by what it is not of.
     """
-    if reference:
+    if reference not in ("", "last"):
         return store.find(reference)
-    if output is None or output.suffix != ".json":
-        return store.find("last")
+    if reference or output is None or output.suffix != ".json":
+        path = store.find("last")
+        last = store.load(path)
+        wanted = {config for config in plan if config.mode != "limit"} or set(plan)
+        if wanted and last.command != command and not wanted & {m.config for m in last.measurements}:
+            problem = f"the last session is another one: {last.command}, in {path}"
+            hint = f"leave out --resume to begin; --resume {path} adds to that file"
+            raise InputError(problem, hint=hint)
+        return path
     if output.exists() and not output.is_file():
         raise InputError(f"{output} is not an ordinary file", hint="name a .json file")
     return output if output.exists() else None

@@ -281,9 +281,18 @@ def lacking(spec: GpuSpec | None, device: Device) -> tuple[Precision, ...]:
     return tuple(p for p in PRECISIONS if float(capability) < p.capability)
 
 
+def check_counts(request: Request) -> None:
+    """Raise InputError where several GPUs were asked for and all that is measured are limits of one."""
+    most, specs = max(request.gpus, default=1), request.specs
+    if most > 1 and all(spec.is_limit and not spec.collective and spec.gpus < 2 for spec in specs):
+        names = ", ".join(spec.id for spec in specs)
+        raise InputError(f"{names}: measured on one GPU, not on {most}", hint="ask for one", code="one-gpu")
+
+
 def check_able(request: Request, name: str) -> None:
     """Raise MachineError where the device lacks a precision or the machine GPUs that were asked for, and
     InputError where a CPU is to be shared by more processes than it has cores. `name` is the device's."""
+    check_counts(request)
     device, most = request.shared.device, max(request.gpus, default=1)
     missing = [p for p in request.precisions if p in request.missing]
     if missing:

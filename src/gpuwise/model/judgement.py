@@ -91,6 +91,7 @@ class Need:
     """Requests that are answered at once, and what does more is worth no more; 0: the more the better."""
     goal: Goal = "cost"
     passes: float = 1.0  # Runs of the workload that one item takes: an image of a larger diffusion model
+    pixels: str = ""  # Sides of an image, where these are not those of the workload
     within: float = 1.0  # Factor within which an item is counted in those of the workload
     context: int | None = None
     """Tokens that a language model holds of one request: prompt and answer; None: `CONTEXTS` of the task."""
@@ -119,6 +120,8 @@ class Need:
     unproven: bool = False  # Cards of vendors of which the predictor saw no network are ranked like others
     currency: tuple[str, float] = ("USD", 1.0)  # Amounts are also said in it; USD for one of its units
     users: int = 1  # People who work at the same time, each with such a machine
+    machines: int = 1  # So many alike are wanted, of which each option is one
+    sharing: int = 0  # People who use these in turns; 0: not stated
     notes: tuple[str, ...] = ()  # How words of the question were read
     ignored: tuple[str, ...] = ()  # Words of it that change nothing here
     corrected: tuple[str, ...] = ()  # What it takes for granted and is not so, each as a sentence
@@ -130,6 +133,7 @@ class Need:
     sets: tuple[tuple[str, int], ...] = ()  # GPUs and how many of each, where only these are compared
     memory_gb: tuple[float, float | None] | None = None
     """Least and most memory of one GPU, by the number on the product."""
+    sizes: tuple[tuple[str, float], ...] = ()  # GB of computers that are sold with less memory, too
     total_gb: float = 0.0  # Least memory of all GPUs together
     power_w: float | None = None  # Of all GPUs in one's own machine together, by their board power
     capped: bool = False  # Cards that draw more are limited to it, and slower

@@ -87,6 +87,16 @@ FALLBACKS = ("aten.topk", "aten.sort", "aten.histc", "aten.nonzero", "aten.maske
 # Bytes of a row that one block puts in order in one kernel (aten/src/ATen/native/cuda/Sort.cu), or generated
 # code in its registers (torch/_inductor/ir.py, Sort), as a token's experts. Longer rows take several passes.
 FEW_BYTES = 4096
+# Passes of norms and reductions down columns, and of norms whose statistics are known; dimensions of images.
+DOWN, EACH, IMAGE = (
+    frozenset({"columns", "statistics", "bias", "weight"}),
+    frozenset({"infer", "apply", "input"}),
+    4,
+)
+# Operators that take many instructions an element.
+MANY = frozenset(
+    {"gelu", "silu", "elu", "mish", "tanh", "sigmoid", "hardswish", "hardsigmoid", "sin", "exp", "erf", "pow"}
+)
 # How names of gpuwise's own decoding kernels begin (`decoding`).
 DECODES = "decode."
 
@@ -197,8 +207,7 @@ def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
         and kernel.phase != "optimiser"
         and (not kernel.name.startswith(FALLBACKS) or (kernel.name == "aten.sort" and _few(kernel)))
     ):
-        # Generated code: its name says which operators it replaces, not how it runs.
-        return ("compiled", f"compiled {kernel.kind}")
+        return _generated(kernel)
     else:
         parts = kernel.name.removeprefix("aten.").replace("_:", ":").rstrip("_").split(":")
         # What is read from scattered places is cached, what is added to them is serialised; an order is made
@@ -218,6 +227,27 @@ def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
             parts.append("deep")
         parts.append(_width(kernel))
     return (kernel.kind, *(" ".join((kernel.kind, *parts[: i + 1])) for i in range(len(parts))))
+
+
+def _generated(kernel: Kernel) -> tuple[str, ...]:
+    """The class of generated code: whether it goes down columns, along rows or from element to element, and
+    whether one takes many instructions. In inference batch norm has a root and a division for every element,
+    activations an error function or an exponential, beside which 16-bit tensors' bytes hardly count."""
+    operators = [part.partition(":") for part in kernel.name.removeprefix("aten.").split("+")]
+    passes, names = (
+        {end for *_, ends in operators for end in ends.split(":")},
+        {name for name, *_ in operators},
+    )
+    image = len(kernel.shape) == IMAGE  # whose channels are summed up apart from each other, as columns are
+    if passes & DOWN or (image and "mean" in names):
+        form = "columns"
+    elif kernel.kind in ("normalisation", "reduction") and not passes & EACH:
+        form = "window" if any("pool" in name for name in names) else "rows"
+    else:
+        form = kernel.kind if kernel.kind in ("copy", "gather") else "map"
+    many = "infer" in passes or any(name.rstrip("_").removesuffix("_backward") in MANY for name in names)
+    known = "norm" if "statistics" in passes else "many" if many and form in ("map", "columns") else ""
+    return ("compiled", f"compiled {form}", *([f"compiled {form} {known}"] if known else []))
 
 
 def _few(kernel: Kernel) -> bool:
@@ -424,6 +454,8 @@ _BACKWARD = 0.75
 _BLOCK = (128.0, 64.0, 32.0)
 # Norms along rows, and rows taken by whole loads, have a block each; elements that its threads load at once.
 _ROW_NORMS, _ROW = ("layer_norm", "rms_norm"), 512.0
+# Elements of a row in whose time the shortest is put in order.
+_ORDERED_ROW = 64.0
 _ROWS_TAKEN = ("aten.embedding", "aten.index_select", "aten.index:rows")
 # Places of the result that keep one unit busy in interpolation: a thread each, which waits some 600 clocks
 # for the memory at every image and channel. Set on one operator and one network's dev profile of the H200.
@@ -435,6 +467,8 @@ BYTES: Mapping[str, float] = {
 # How names of convolutions end whose tensors are in that order, and which cuDNN computes with all
 # multiplications: its algorithm was not searched for, or its window has gaps, which Winograd's method lacks.
 CHANNELS_FIRST, DIRECT = ":nchw", ":heuristic"
+# Threads of a block of a norm; bytes that L2 still has when they were just written, 50 MB of an H200's.
+_NORM_THREADS, _NEAR = 512, 2**24
 # How names of kernels end that add rows by indices.
 SORTED = ":sorted"
 # How names of the products of cuDNN's recurrent networks end that wait for the place before: one launched for
@@ -568,8 +602,8 @@ def _moved(kernel: Kernel) -> float:
 
 def _handled(kernel: Kernel) -> float:
     """Elements that threads handle: those of the result, or of what is read where that is larger. Norms along
-    rows, and tables of whole loads (IndexKernel.cu, `vectorized_gather_kernel`), have a block of threads for
-    each row, however short; in kernels with arithmetic that hides it."""
+    rows, what puts rows in order, and tables of whole loads (IndexKernel.cu, `vectorized_gather_kernel`) have
+    a block of threads for each row, however short; in kernels with arithmetic that hides it."""
     if convolves(kernel) and rearranged(kernel.shape):
         images, channels, high, wide, outputs, *_, rows, columns = kernel.shape
         return float(images * (channels * high * wide + outputs * rows * columns))
@@ -587,6 +621,9 @@ def _handled(kernel: Kernel) -> float:
         row = kernel.shape[-1]
         short = (row - 1).bit_length() < (math.prod(kernel.shape[:-1]) - 1).bit_length()
         return elements * math.ceil(row / _SCANNED) * _SCANNED / row if short else elements
+    if kernel.kind == "reduction" and _few(kernel):
+        rows = math.prod(kernel.shape[:-1])
+        return rows * max(_ORDERED_ROW, kernel.bytes_read / rows / BYTES.get(kernel.dtype, 8.0))
     normal = any(name in kernel.name for name in _ROW_NORMS) and kernel.shape
     row = kernel.shape[-1] if normal else _row_taken(kernel)
     return elements * max(1.0, _ROW / row) if row else elements
@@ -615,15 +652,29 @@ def copied(name: str, shape: Sequence[int], *, compiled: bool) -> bool:
     return channels_first(name, compiled=compiled) or rearranged(shape)
 
 
+def _norm_blocks(kernel: Kernel) -> float:
+    """Units' worth of blocks of a batch norm of channels-last images (Normalization.cuh): 512 threads take 32
+    channels, a thread sixteen rows or more, and where fewer than eight blocks could share the rows that are
+    summed one goes down all of them. A thread waits for its rows, twice as long where memory has them: on an
+    H200 120 and 250 nanoseconds each, so that a block is worth 0.8 or 0.25 of a unit."""
+    channels = kernel.shape[1]
+    rows = math.prod(kernel.shape) / channels
+    across = min(1 << (channels.bit_length() - 1), 32)
+    along = min(math.ceil(rows / (_NORM_THREADS / across * 16.0)), 128)
+    if along < 8 and ":statistics" in kernel.name:
+        along = 1
+    return math.ceil(channels / across) * along * (0.8 if kernel.bytes_read < _NEAR else 0.25)
+
+
 def _blocks(kernel: Kernel) -> float:
-    """Batch norm of channels-first images has a block of threads for each channel where it sums; of
-    channels-last ones 128 for 32 channels, four of which share a unit (Normalization.cuh); interpolation has
-    a thread for each place of the result, which goes through all images and channels (UpSampleBilinear2d.cu,
-    UpSampleBicubic2d.cu); what is added by indices is added one by one at each place (Indexing.cu)."""
+    """Batch norm of channels-first images has a block of threads for each channel where it sums, of
+    channels-last ones up to 128 for 32 channels (`_norm_blocks`); interpolation has a thread for each place
+    of the result, which goes through all images and channels (UpSampleBilinear2d.cu, UpSampleBicubic2d.cu);
+    what is added by indices is added one by one at each place (Indexing.cu)."""
     first = kernel.name.endswith(CHANNELS_FIRST)
     sums = not first or not any(part in kernel.name for part in (":infer", ":apply"))
     if "batch_norm" in kernel.name and len(kernel.shape) > 2 and sums and (first or kernel.dtype == "bf16"):
-        return float(kernel.shape[1]) if first else 32.0 * math.ceil(kernel.shape[1] / 32)
+        return float(kernel.shape[1]) if first else _norm_blocks(kernel)
     cubic = kernel.name.startswith("aten.upsample_bicubic2d")  # whose kernel knows one order alone
     if (cubic or ("upsample_bi" in kernel.name and first)) and "_backward" not in kernel.name:
         return kernel.shape[-1] * kernel.shape[-2] / _PLACES

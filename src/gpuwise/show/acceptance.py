@@ -245,31 +245,26 @@ def soaks(every: Sequence[tuple[str, Judged]]) -> Section:
     speed = [
         (name, m, [(w.ended_s, first / fmean(w.step_s)) for w in m.windows]) for name, m, first, _ in drawn
     ]
-    heat = [(name, m, _temperatures(m)) for name, m, *_ in drawn]
+    read = ((name, m, m.telemetry.timeline if m.telemetry else ()) for name, m, *_ in drawn)
+    heat = [
+        (name, m, [(t.at_s, t.temperature_c) for t in timeline if t.temperature_c is not None])
+        for name, m, timeline in read
+    ]
     charts = (*_over_soak("speed, first quarter = 1", speed), *_over_soak("temperature, °C", heat))
     caption = "Cards that slowed most." if len(found) > FADED else "Each card over its soak."
-    table = Table.of((_soaked(*each) for each in found), title="Soak")
-    figure = Figure(charts=charts, table=table, caption=caption)
+    rows = []
+    for name, m, first_s, last_s in found:
+        telemetry, items = m.telemetry or Telemetry(samples=0), m.items_per_step or 0.0
+        clock_hz = telemetry.sm_clock_min_hz
+        rows.append({
+            "card": name, "ran": seconds(m.windows[-1].ended_s - m.windows[0].started_s),
+            "first quarter": rate(items / first_s, m.item), "last quarter": rate(items / last_s, m.item),
+            "change": percent(first_s / last_s - 1), "hottest": celsius(telemetry.temperature_max_c),
+            "lowest clock": f"{clock_hz / 1e6:.0f} MHz" if clock_hz else "",
+            "ended": m.error or ("" if m.status == "ok" else m.status),
+        })  # fmt: skip
+    figure = Figure(charts=charts, table=Table.of(rows, title="Soak"), caption=caption)
     return section("certificate", "soak", figures=(figure,) if found else ())
-
-
-def _soaked(name: str, m: Measurement, first_s: float, last_s: float) -> dict[str, Any]:
-    """A soak in one row: its mean step in the first and in the last quarter, heat, clock and how it ended."""
-    telemetry, items = m.telemetry or Telemetry(samples=0), m.items_per_step or 0.0
-    clock_hz = telemetry.sm_clock_min_hz
-    return {
-        "card": name, "ran": seconds(m.windows[-1].ended_s - m.windows[0].started_s),
-        "first quarter": rate(items / first_s, m.item), "last quarter": rate(items / last_s, m.item),
-        "change": percent(first_s / last_s - 1), "hottest": celsius(telemetry.temperature_max_c),
-        "lowest clock": f"{clock_hz / 1e6:.0f} MHz" if clock_hz else "",
-        "ended": m.error or ("" if m.status == "ok" else m.status),
-    }  # fmt: skip
-
-
-def _temperatures(m: Measurement) -> list[tuple[float, float]]:
-    """Each time at which the sensor was read, and the temperature then in °C."""
-    timeline = m.telemetry.timeline if m.telemetry else ()
-    return [(each.at_s, each.temperature_c) for each in timeline if each.temperature_c is not None]
 
 
 def _over_soak(

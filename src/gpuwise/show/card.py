@@ -140,6 +140,8 @@ def uses(given: Card) -> Section:
             "its example": kind.named,
         }
         rows.append(cells)
+    if not rows:
+        return section("card", "uses")  # and cites nothing
     notes = (
         f"forecasts, not measurements, with 80 % intervals {given.cited.mark(FORECAST)}; rent by the "
         "median on-demand offer",

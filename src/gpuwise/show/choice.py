@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 from gpuwise.facts import catalog
 from gpuwise.facts.prices import STALE_DAYS, day
 from gpuwise.judge.choose import phrases
-from gpuwise.judge.choose.answer import LITTLE, cooled, question, taken_as_asked
+from gpuwise.judge.choose.answer import LITTLE, cooled, has_no_fans, question, taken_as_asked
 from gpuwise.judge.choose.candidates import few_of, host_of
 from gpuwise.judge.choose.need import USUAL_NOTE
 from gpuwise.judge.choose.phrases import obtained
 from gpuwise.judge.choose.speeds import BY, no_units
-from gpuwise.judge.choose.verdicts import lacks
+from gpuwise.judge.choose.verdicts import hours_paid, lacks, why_first
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
 from gpuwise.model.precision import Precision
@@ -248,16 +248,17 @@ def _is_old(found: Recommendation, option: Option) -> bool:
 def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list[str]:
     best = any(option.frontier for option in shown)
     lines = ["* no other option is both faster and cheaper"] * best
+    lines += filter(None, (why_first(found), hours_paid(found, shown)))
     if any(_is_old(found, option) for option in shown):
         upper = ", and it ranks by its upper end" * any(option.stale for option in shown)
         lines.append(f"(price) is more than {STALE_DAYS} days old: its interval is wider{upper}")
-    served = {
-        o.gpu_id: o.host_usd > 0 and "server" in host_of(o.gpu_id, o.count)[0] for o in shown if o.outlay_usd
-    }
-    no_fans = [gpu for gpu, own in served.items() if "passive" in cooled(catalog.get(gpu), served=own)]
+    bare = [o for o in shown if o.outlay_usd and has_no_fans(catalog.get(o.gpu_id))]
+    served = [o.gpu_id for o in bare if o.host_usd and "server" in host_of(o.gpu_id, o.count)[0]]
+    no_fans = [o.gpu_id for o in bare if o.gpu_id not in served]
     tight = [o.gpu_id for o in shown if found.need.least_gb and (o.memory_spare or 0.0) < LITTLE]
     may_not = f"less than {percent(LITTLE, 0)} of the memory stays free, so the work may not fit"
-    marked = {"without fans, for a server's airflow or a fan put on it": no_fans, may_not: tight}
+    marked = {"without fans, for a server's airflow or a fan put on it": no_fans,
+              "without fans, in the server that is counted": served, may_not: tight}  # fmt: skip
     lines += [f"{what}: {', '.join(dict.fromkeys(gpus))}" for what, gpus in marked.items() if gpus]
     no_price = [option.way == "unpriced" for option in shown]
     if len({*no_price}) > 1 and no_price == sorted(no_price):

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from gpuwise.model.result import Comparison, Result
+from gpuwise.model.result import Comparison, Interval, Result
 from gpuwise.model.units import percent, some, times
 from gpuwise.show.charts import Mark, Rows
 from gpuwise.show.results import measured_speed
 from gpuwise.show.table import Table
 from gpuwise.stats.comparison import ASSUMED, unpaired
+from gpuwise.stats.interval import LEAST
 
 RUN_TO_RUN = {
     "repeats": "as the repeats of both sides show",
@@ -47,10 +48,17 @@ def row(c: Comparison, prefix: str = "") -> dict[str, str]:
         "measurement": prefix + c.a.config.label("batch"),
         "baseline": measured_speed(c.a),
         "against": measured_speed(c.b),
-        "ratio (95 %)": times(c.ratio.value, c.ratio.low, c.ratio.high, 3) if c.ratio else "",
+        "ratio (95 %)": _ratio(c.ratio) if c.ratio else "",
         "verdict": c.verdict,
         "note": c.note,
     }
+
+
+def _ratio(found: Interval) -> str:
+    """With its interval; `noisy` where that ends only where `stats` cuts every interval."""
+    if found.low <= 1.001 * LEAST * found.value:
+        return f"{times(found.value, digits=3)} noisy"
+    return times(found.value, found.low, found.high, 3)
 
 
 def differences(a: Result, b: Result) -> tuple[str, ...]:

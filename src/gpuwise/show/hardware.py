@@ -217,24 +217,9 @@ def energy(given: ReportInput, cited: References) -> Section:
 
 
 def machine(given: ReportInput) -> Section:
-    """The health of each session in a list; folded what all found, and what differs between them."""
+    """The health of each session in a list; folded a table of what all found, and one of what differs, a row
+    for each environment."""
     points = said("report", "machine", results=given.results, watts=watts, **sensed(given))
-    return section("report", "machine", points=tuple(dict.fromkeys(points)), folded=_environments(given))
-
-
-def sensed(given: ReportInput) -> dict[str, Any]:
-    """What the sensors said of all sessions together, for sentences."""
-    held = [t for t in given.sensed if t.throttled]
-    return {
-        "held": len(held),
-        "sensed": len(given.sensed),
-        "reasons": ", ".join(dict.fromkeys(reason for t in held for reason, _ in t.throttled)),
-        "hottest": max((t.temperature_max_c for t in given.sensed if t.temperature_max_c), default=None),
-    }
-
-
-def _environments(given: ReportInput) -> tuple[Table, ...]:
-    """One table of what is common, and one of what differs, a row for each environment."""
     # Each variable apart, so that the one that differs is seen.
     each = [
         {name: text for name, text in environment(place).rows if name != "variables"} | dict(place.variables)
@@ -257,13 +242,23 @@ def _environments(given: ReportInput) -> tuple[Table, ...]:
         rows=tuple((field, found[0][0][field]) for field in common),
     )
     differing = [field for field in every if field not in common]
-    if not differing:
-        return (first,)
-    rows = (
+    rows = [
         {"in": counted(number, "session"), **{field: fields.get(field, "") for field in differing}}
         for fields, number in sorted(found, key=lambda one: -one[1])
-    )
-    return first, Table.of(rows, title="What differs")
+    ]
+    folded = (first, Table.of(rows, title="What differs")) if differing else (first,)
+    return section("report", "machine", points=tuple(dict.fromkeys(points)), folded=folded)
+
+
+def sensed(given: ReportInput) -> dict[str, Any]:
+    """What the sensors said of all sessions together, for sentences."""
+    held = [t for t in given.sensed if t.throttled]
+    return {
+        "held": len(held),
+        "sensed": len(given.sensed),
+        "reasons": ", ".join(dict.fromkeys(reason for t in held for reason, _ in t.throttled)),
+        "hottest": max((t.temperature_max_c for t in given.sensed if t.temperature_max_c), default=None),
+    }
 
 
 def cautions(given: ReportInput) -> Section:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -62,10 +63,12 @@ def checks(found: Sequence[Check]) -> Table:
     )
 
 
-def listing(specs: Sequence[WorkloadSpec], installed: Sequence[str] = ()) -> Table:
+def listing(specs: Sequence[WorkloadSpec], installed: Sequence[str] = (), names: Sequence[str] = ()) -> Table:
     """One row a workload, with what one item costs; the same task side by side, limits last. `installed` are
-    names that other packages offer, which are not loaded to be listed."""
+    names that other packages offer, which are not loaded to be listed; `names` were asked for."""
     notes = ["measure one: gpuwise bench resnet50; a file of yours: gpuwise bench ./my_model.py"]
+    if names:
+        notes = [f"measure {'it' if len(specs) == 1 else 'them'}: gpuwise bench {shlex.join(names)}"]
     notes += [f"from installed packages: {', '.join(installed)}"] if installed else []
     rows = []
     for spec in grouped(specs):

@@ -113,34 +113,31 @@ def entries(
     def asked(record: Record) -> tuple[object, ...]:
         return record.question.workload, record.question.mode, record.question.precision, record.gpus
 
+    def rank(record: Record) -> tuple[int, bool, float]:
+        # The surest first; what everybody reaches without own kernels is compared, and a tuned speed stands
+        # where it is alone.
+        return ORIGINS.index(record.origin), record.question.recipe == "tuned", -record.value
+
     wanted = set(map(asked, forecasts))
     answers = grouped((r.gpu_id, r) for r in (*known, *forecasts) if r.usable and asked(r) in wanted)
     offered = grouped((offer.gpu_ids[0], offer) for offer in offers if len(offer.gpu_ids) == 1)
     found = []
     for spec in specs:
         if spec.id in answers:
+            known_of = answers[spec.id]
+            forecast_of = [r for r in known_of if r.origin == "predicted"]
+            # A published speed below the whole interval of the forecast says what other software reaches.
+            least = max((r.throughput.low for r in forecast_of if r.throughput), default=0.0)
+            best = min((r for r in known_of if r.origin != "published" or r.value >= least), key=rank)
+            if best.watts is None:
+                best = replace(best, watts=next((r.watts for r in forecast_of if r.watts), None))
             quotes = exact(offered.get(spec.id, ()), spec.id)
             street = prices.usual(quotes, "street", today)
             found.append(Entry(
-                spec=spec, record=_best(answers[spec.id]), rent_usd=hourly(quotes, spec.id, today),
+                spec=spec, record=best, rent_usd=hourly(quotes, spec.id, today),
                 street_usd=street.median if street else None,
             ))  # fmt: skip
     return tuple(found)
-
-
-def _best(answers: Sequence[Record]) -> Record:
-    """The surest way to know, and of these the fastest; watts of another one where it has none."""
-    # A published speed below the whole interval of the forecast says what other software reaches.
-    least = max((r.throughput.low for r in answers if r.origin == "predicted" and r.throughput), default=0.0)
-    answers = [r for r in answers if r.origin != "published" or r.value >= least]
-
-    def rank(record: Record) -> tuple[int, bool, float]:
-        # What everybody reaches without own kernels is compared; a tuned speed stands where it is alone.
-        return ORIGINS.index(record.origin), record.question.recipe == "tuned", -record.value
-
-    best = min(answers, key=rank)
-    forecast = next((r for r in answers if r.origin == "predicted" and r.watts), None)
-    return replace(best, watts=forecast.watts) if best.watts is None and forecast else best
 
 
 def ranked(found: Sequence[Entry], metric: str, sort: str = "") -> tuple[Entry, ...]:

@@ -116,7 +116,9 @@ def _headline(same: Sequence[Record]) -> Headline:
 
 
 def _lead(given: ReportInput, headed: Sequence[Record]) -> Figure | None:
-    """The fastest of each precision of the workloads in the headlines, on as many GPUs as these."""
+    """The fastest of each precision of the workloads in the headlines, on as many GPUs as these; where none
+    has several, what each workload reached of the data sheet's peak: different items have no axis in
+    common."""
     marks, rows = [], []
     for head in headed:
         alike = [r for r in given.speeds if r.leads and r.gpus == head.gpus and r.gpu_id == head.gpu_id]
@@ -128,33 +130,22 @@ def _lead(given: ReportInput, headed: Sequence[Record]) -> Figure | None:
         rows += [
             {"what": same[0].question.label(), "throughput": over_sessions(same)} for same in fastest.values()
         ]
+    caption = "The fastest of each precision, with its interval; a longer bar is faster."
     if not marks:
-        return _shares(given)
-    return Figure(
-        table=Table.of(rows),
-        charts=(Rows(marks=tuple(marks)),),
-        caption="The fastest of each precision, with its interval; a longer bar is faster.",
-    )
-
-
-def _shares(given: ReportInput) -> Figure | None:
-    """What each workload reached of the data sheet's peak: different items have no axis in common."""
-    leading = [(raw(r).mfu or 0.0, r) for r in given.speeds if r.leads and raw(r).mfu]
-    ordered = sorted(leading, key=lambda pair: -pair[0])
-    best = firsts((r.question.label(*HOW), (share, r)) for share, r in ordered)
-    rows = [(name, *of) for name, of in list(best.items())[:BARS]]
-    if len(rows) < 2:
-        return None
-    marks = tuple(
-        Mark(label=name, value=share, low=share, high=share, group="share of the data sheet's peak",
-             colour=row.question.precision or "?", shown=percent(share, 0))
-        for name, share, row in rows
-    )  # fmt: skip
-    return Figure(
-        table=Table.of({"what": name, "share of the peak": percent(share, 1)} for name, share, _ in rows),
-        charts=(Rows(marks=marks),),
-        caption="The share of the data sheet's dense peak that each workload reached.",
-    )
+        leading = [(raw(r).mfu or 0.0, r) for r in given.speeds if r.leads and raw(r).mfu]
+        ordered = sorted(leading, key=lambda pair: -pair[0])
+        best = firsts((r.question.label(*HOW), (share, r)) for share, r in ordered)
+        shares = [(name, *of) for name, of in list(best.items())[:BARS]]
+        if len(shares) < 2:
+            return None
+        marks = [
+            Mark(label=name, value=share, low=share, high=share, group="share of the data sheet's peak",
+                 colour=row.question.precision or "?", shown=percent(share, 0))
+            for name, share, row in shares
+        ]  # fmt: skip
+        rows = [{"what": name, "share of the peak": percent(share, 1)} for name, share, _ in shares]
+        caption = "The share of the data sheet's dense peak that each workload reached."
+    return Figure(table=Table.of(rows), charts=(Rows(marks=tuple(marks)),), caption=caption)
 
 
 def health(given: ReportInput) -> str:

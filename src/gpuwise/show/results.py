@@ -84,6 +84,7 @@ def measurement_row(m: Measurement) -> dict[str, str]:
         "recipe": "" if limit else own,
         "framework": "" if config.framework == "torch" else config.framework,
         "GPUs": whole(config.gpus) if config.gpus > 1 else "",
+        "size": "toy" if config.size == "toy" else "",
         "batch": whole(batch) if batch else "",
         "load": config.load.offered if config.load else "",
         "throughput (95 %)": measured_speed(m),

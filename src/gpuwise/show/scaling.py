@@ -41,7 +41,25 @@ def scaling(result: Result) -> Table | None:
     for each in found:
         rows.append(_cells(each.one, each.one, None))
         rows += [_cells(each.one, point.measurement, point) for point in each.points]
-    return Table.of(rows, title="Scaling", notes=(*_verdicts(found), *_links(result.measurements, found)))
+    notes = [*_verdicts(found)]
+    for m in result.measurements:  # The limits of the links that the session measured
+        if m.config.mode == "limit" and m.throughput is not None:
+            size = f", {m.batch} MiB" if m.batch else ""
+            name = "link between two GPUs, one way" if m.config.workload == "peer" else ""
+            if m.config.gpus > 1:
+                name = f"{m.config.workload} over {m.config.gpus} GPUs{size}, bus bandwidth"
+            notes += [f"{name}: {rate(m.throughput.value, m.item)}"] * bool(name)
+    groups = [point.measurement.group for each in found for point in each.points]
+    # A pair of two GPUs says little of a machine of eight: the largest group has the most links.
+    largest = max((g for g in groups if g is not None), key=lambda g: len(g.ranks), default=None)
+    links = largest.links if largest is not None else ()
+    kinds = {(link.path, link.peer) for link in links}
+    for path, peer in sorted(kinds, key=str):
+        pairs = [f"{link.a}-{link.b}" for link in links if (link.path, link.peer) == (path, peer)]
+        which = "every pair of GPUs" if len(kinds) == 1 else f"GPUs {', '.join(pairs)}"
+        peers = {True: "P2P on", False: "P2P off", None: "P2P unknown"}[peer]
+        notes.append(f"{which}: {path}, {peers}")
+    return Table.of(rows, title="Scaling", notes=tuple(notes))
 
 
 def _cells(one: Measurement, m: Measurement, point: Point | None) -> dict[str, str]:
@@ -105,29 +123,6 @@ def _verdicts(found: Sequence[Series]) -> Iterator[str]:
                 f"{name}: the one GPU is {percent(abs(against - 1))} {which} than the middle one, against "
                 f"which the scale factor would be {last.factor.value * against:.3f}"
             )
-
-
-def _links(measurements: Sequence[Measurement], found: Sequence[Series]) -> Iterator[str]:
-    """The limits of the links that the session measured, and how the GPUs of the largest group are joined."""
-    for m in measurements:
-        if m.config.mode != "limit" or m.throughput is None:
-            continue
-        size = f", {m.batch} MiB" if m.batch else ""
-        name = "link between two GPUs, one way" if m.config.workload == "peer" else ""
-        if m.config.gpus > 1:
-            name = f"{m.config.workload} over {m.config.gpus} GPUs{size}, bus bandwidth"
-        if name:
-            yield f"{name}: {rate(m.throughput.value, m.item)}"
-    groups = [point.measurement.group for each in found for point in each.points]
-    # A pair of two GPUs says little of a machine of eight: the largest group has the most links.
-    largest = max((g for g in groups if g is not None), key=lambda g: len(g.ranks), default=None)
-    links = largest.links if largest is not None else ()
-    kinds = {(link.path, link.peer) for link in links}
-    for path, peer in sorted(kinds, key=str):
-        pairs = [f"{link.a}-{link.b}" for link in links if (link.path, link.peer) == (path, peer)]
-        which = "every pair of GPUs" if len(kinds) == 1 else f"GPUs {', '.join(pairs)}"
-        peers = {True: "P2P on", False: "P2P off", None: "P2P unknown"}[peer]
-        yield f"{which}: {path}, {peers}"
 
 
 def shown(

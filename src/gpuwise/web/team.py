@@ -252,13 +252,14 @@ class Team:
             if there is not None:
                 mine = sql.select(SPEEDS).where(SPEEDS.c.result == result.id).order_by(SPEEDS.c.place)
                 return _pushed(dict(there), new=False, speeds=map(dict, to.execute(mine).mappings()))
-            # A result that is kept apart has no speeds.
+            # A result that is kept apart has no speeds, and counts for no card.
             places = range(0 if head["problem"] else len(result.measurements))
             rows = [row for place in places if (row := _row(result, place, head)) is not None]
             alerts = self._compare(to, result, rows, project) if rows else ()
-            card = {name: head[name] for name in ("host", "card", "device", "software")}
-            card |= {"results": 1, "first": head["measured_at"], "last": head["measured_at"]}
-            self._count(to, CARDS, card, replaced=("software",))
+            if not head["problem"]:
+                card = {name: head[name] for name in ("host", "card", "device", "software")}
+                card |= {"results": 1, "first": head["measured_at"], "last": head["measured_at"]}
+                self._count(to, CARDS, card, replaced=("software",))
             # Last, since it is one row for all who push: it is held for as short as can be.
             slower = sum(row["verdict"] == "slower" for row in rows)
             self._count(to, PROJECTS, {
@@ -293,7 +294,16 @@ class Team:
             if last is not None:
                 then, now = files[last.result].measurements[last.place], result.measurements[row["place"]]
                 found = compare(then, now, stored)
-                row |= {"before": last.result, "verdict": found.verdict, "change": _change(last, row)}
+                # What is different since: versions, and whether it is another card.
+                old, new = (
+                    dict(part.rsplit(" ", 1) for part in text.split(", ") if " " in part)
+                    for text in (last.software, row["software"])
+                )
+                moved = [name for name in old if name in new and old[name] != new[name]]
+                parts = [f"{name} {old[name]} -> {new[name]}" for name in moved]
+                parts += [ANOTHER] if "" != last.card != row["card"] != "" else []
+                change = ", ".join(parts)[:300]
+                row |= {"before": last.result, "verdict": found.verdict, "change": change}
                 if found.ratio is not None:
                     ratio = found.ratio
                     row |= {"ratio": ratio.value, "ratio_low": ratio.low, "ratio_high": ratio.high}
@@ -500,16 +510,6 @@ def _newest(
     for start in range(0, len(series), IN_ONE_QUERY):
         some = (query.where(SPEEDS.c.series == name) for name in series[start : start + IN_ONE_QUERY])
         yield from to.execute(sql.union_all(*(sql.select(one.limit(most).subquery()) for one in some)))
-
-
-def _change(before: Any, row: Row) -> str:
-    """What is different since: versions, and whether it is another card."""
-    old, new = (
-        dict(part.rsplit(" ", 1) for part in text.split(", ") if " " in part)
-        for text in (before.software, row["software"])
-    )
-    parts = [f"{name} {old[name]} -> {new[name]}" for name in old if name in new and old[name] != new[name]]
-    return ", ".join([*parts, *([ANOTHER] if "" != before.card != row["card"] != "" else [])])[:300]
 
 
 def _decoded(row: Row | sql.RowMapping) -> Result:

@@ -127,16 +127,15 @@ NORM_EPS = 1e-3
 AUXILIARY_SIDE, AUXILIARY_CHANNELS, AUXILIARY_DROPOUT = 4, 128, 0.7
 
 
-def _stated(row: dict[str, Any]) -> Network:
-    """What the table states of one network."""
-    made: dict[str, Any] = {"layers": {name: layer_of(each) for name, each in row.get("layers", {}).items()}}
-    made["auxiliary"] = tuple(map(layer_of, row.get("auxiliary", ())))
-    made |= {name: tuple(row[name]) for name in ("depths", "heads") if name in row}
-    return Network(**row | made)
-
-
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-NETWORKS = {name: _stated(row) for name, row in _TABLE.items()}
+NETWORKS = {
+    name: Network(**row | {
+        "layers": {each: layer_of(layer) for each, layer in row.get("layers", {}).items()},
+        "auxiliary": tuple(map(layer_of, row.get("auxiliary", ()))),
+        **{each: tuple(row[each]) for each in ("depths", "heads") if each in row},
+    })
+    for name, row in _TABLE.items()
+}  # fmt: skip
 
 
 def network(name: str, *, toy: bool = False) -> Network:

@@ -132,7 +132,6 @@ def test_sums_and_what_one_of_several_has(text: str, wrong: list[str]) -> None:
         ("The RTX 5080 is new. Next up: 21,760 cores.", "The RTX 5080 is new. Its cores: 21,760."),
         ("The RTX 5080 is new. Next up: over 21,760 cores.", "The RTX 5080 is new. Over 21,760 cores."),
         ("The T4 is old. Then came 24 GB.", "The T4 is old. This is made up for by 24 GB of memory."),
-        ("The RTX 5080 is new. Pay double for 32 GB.", "The RTX 5080 is new. The card comes with 32 GB."),
         ("The H100 SXM is old. Hopper's refresh has 4.8 TB/s.", "The H100 SXM is old. There are 4.8 TB/s."),
         ("La RTX 4090 a 24 Go. Sa sœur apporte 1 792 Go/s.", "La RTX 4090 a 24 Go. Elle a 1 792 Go/s."),
         ("The RTX 3060 12GB has 360 GB/s, the 8GB has less.", "The RTX 3060 12GB has 8GB of memory."),

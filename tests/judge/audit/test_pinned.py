@@ -26,7 +26,7 @@ from ... import inner, varied
 from ...pinned import pinned, texts_of
 from . import layers, named, sweeps
 
-HERE = Path(__file__).parent
+HERE, PACKAGE = Path(__file__).parent, "gpuwise.judge.audit"
 TODAY = date(2026, 11, 23)
 FIGURE = re.compile(r"(?<![\w.,-])\d+(?:\.\d+)?(?=\s?(?:[GTMP]i?[BHf]|W\b|TFLOPS|T[FO]|%|mm|MHz| \|)|x\b)")
 SAYS = re.compile(r"\d.{8}")
@@ -42,7 +42,7 @@ MIXED = 5
 STEP = 13
 
 
-@cache  # two hundred articles are written for it
+@cache
 def tables() -> dict[str, Callable[[], list[str]]]:
     """Rows by where the texts stand."""
     found: dict[str, Callable[[], list[str]]] = {}
@@ -53,10 +53,8 @@ def tables() -> dict[str, Callable[[], list[str]]]:
     for path in sorted((HERE / "texts").iterdir()):
         found[path.name] = partial(table, [(path.name, path.read_text(encoding="utf-8"))])
     for seed in range(ARTICLES):
-        text, name, _ = written(seed, "all")
-        found[f"article {seed}"] = partial(table, [(name, text)], dresses=1)
-    written_later = [written(seed, "all")[1::-1] for seed in range(ARTICLES, MORE)]
-    found["articles"] = partial(table, written_later, dresses=0)
+        found[f"article {seed}"] = partial(articles, range(seed, seed + 1), dresses=1)
+    found["articles"] = partial(articles, range(ARTICLES, MORE), dresses=0)
     found["layouts"] = partial(table, [("a.md", text) for _, text in parted("layouts.txt")], dresses=14)
     found["rare"] = partial(table, [*parted("rare.txt")], dresses=12)
     found["gaps"] = lambda: [*sweeps.gaps((HERE / "gaps.txt").read_text(encoding="utf-8").splitlines())]
@@ -67,13 +65,24 @@ def tables() -> dict[str, Callable[[], list[str]]]:
     found |= layers.tables(
         lambda: [*parted("rare.txt"), *(("a.md", text) for _, text in parted("layouts.txt"))]
     )
-    found["inner"] = lambda: inner.answers("gpuwise.judge.audit", audited)
-    found["edges"] = lambda: inner.answers(
-        "gpuwise.judge.audit", lambda: inner.edges("gpuwise.judge.audit", lines())
-    )
+    found["inner"] = lambda: inside()[1]
     if sys.version_info[:2] == varied.PYTHON:
-        found["varied"] = lambda: varied.varied("gpuwise.judge.audit", audited)
+        found["varied"] = lambda: inside()[0]
+    found["edges"] = lambda: inner.answers(PACKAGE, lambda: inner.edges(PACKAGE, lines()))
     return found | named.tables() | sweeps.tables() | {"read": lambda: list(sweeps.read(texts()))}
+
+
+@cache
+def inside() -> tuple[list[str], list[str]]:
+    """What functions answer to what is near, and to what they met: of one run."""
+    if sys.version_info[:2] == varied.PYTHON:
+        return varied.varied(PACKAGE, audited)
+    return [], inner.answers(PACKAGE, audited)
+
+
+def articles(seeds: range, dresses: int) -> list[str]:
+    """Written here, not where tests are collected, which each process does."""
+    return table([written(seed, "all")[1::-1] for seed in seeds], dresses)
 
 
 def mixed(those: list[tuple[str, str]]) -> list[str]:

@@ -1087,3 +1087,101 @@ def test_what_was_counted_for_a_speed_is_none(heading: str, read: int) -> None:
     table = f"**NVIDIA H200**\n\n| measurement | length | {heading} |\n|---|---|---|\n{row}"
     found = audit.audit_text(table, "page.md").findings
     assert [one.stated for one in found] == ["497"] * read
+
+
+def test_names_and_units_say_what_they_are_whatever_their_label(claimed: Read) -> None:
+    found = claimed(
+        "| Card (family) | Cores | Remark |\n|---|---|---|\n| P100 (Pascal GP100) | 3584 | 16nm, 732 GB/s |\n"
+        "| V100 (Volta) | 5120 | 12 nm |\n| RTX 3090 (Ampere) | 10496 | 24 GB GDDR6X |\n"
+        "| RTX 4090 (Hopper) | 16384 | 77 GB |\n| RTX 2080 Ti (Turing) | 4352 | 300 W |"
+    )
+    names = {(gpu, stated) for gpu, field, stated in found if field == "architecture"}
+    # One that is wrong is read where most of its column are right.
+    assert names == {
+        ("P100", "Pascal"), ("V100", "Volta"), ("RTX 3090", "Ampere"), ("RTX 4090", "Hopper"),
+        ("RTX 2080 Ti", "Turing"),
+    }  # fmt: skip
+    assert {("P100", "chip", "GP100"), ("V100", "process_nm", "12 nm")} <= {*found}
+    # What its GPU has not, and nothing tells, is of something else.
+    assert {("RTX 3090", "memory_bytes", "24 GB"), ("RTX 3090", "memory_type", "GDDR6X")} <= {*found}
+    assert not {("RTX 4090", "memory_bytes", "77 GB"), ("RTX 2080 Ti", "power_w", "300 W")} & {*found}
+
+
+def test_a_doubt_that_right_cells_share_is_none() -> None:
+    # An area below a word that is not known is that of the chip where most of the others are.
+    head = (
+        "| | RTX 4090 | RTX 3090 Ti | RTX 4080 | RTX 4070 Ti |\n|---|---|---|---|---|\n"
+        "| TDP | 450 W | 450 W | 320 W | 285 W |\n"
+    )
+    areas = "| Kretsyta | 608 mm2 | 628 mm2 | {} mm2 | 295 mm2 |"
+    for area, verdicts in ((379, {"agrees"}), (758, {"agrees", "contradicts"})):
+        found = audit.audit_text(head + areas.format(area), "a.md").findings
+        assert {f.verdict for f in found if f.field == "die_area_m2"} == verdicts
+    two = audit.audit_text(f"{head}| Kretsyta | 608 mm2 | 314 mm2 | 758 mm2 | 295 mm2 |", "a.md").findings
+    assert "contradicts" not in {f.verdict for f in two}
+    # Nor does "total" in a label make the sum of a machine of what each GPU has.
+    cores = (
+        "| GPU | Total CUDA cores |\n|---|---|\n| RTX 4090 | 16384 |\n| RTX 3090 | 10496 |\n| A100 | 6912 |\n"
+    )
+    found = audit.audit_text(f"{cores}| RTX 3080 | 10752 |\n", "a.md").findings
+    assert [f.verdict for f in found] == [*["agrees"] * 3, "contradicts"]
+
+
+def test_a_table_in_one_line_has_cells_of_several_words(claimed: Read) -> None:
+    line = (
+        "RTX 4090 RTX 3090 Ti RTX 4080 Architecture Ada Lovelace Ampere Ada Lovelace CUDA cores 16 384 pcs. "
+        "10 752 pcs. 9 728 pcs. Bandwidth (GB/s) 1008 1008 717 TFLOPS 82.6 40.0 48.7 Memory 24 GB GDDR6X\n\n"
+        "384-bit bus 24 GB GDDR6X\n\n384-bit bus 16 GB GDDR6X\n\n256-bit bus"
+    )
+    found = claimed(line, "a.txt")
+    for gpu, cores, rate, bus in (
+        ("RTX 4090", "16 384", "1008", "384-bit"), ("RTX 4080", "9 728", "717", "256-bit"),
+    ):  # fmt: skip
+        assert {(gpu, "cuda_cores", cores), (gpu, "memory_bytes_per_s", rate)} <= {*found}
+        assert {(gpu, "memory_bus_bits", bus), (gpu, "memory_type", "GDDR6X")} <= {*found}
+    alone = claimed(
+        "RTX 4090 RTX 3090 RTX 3080 Process 5 nm 8 nm 8 nm Architecture Ampere TDP 450 W 350 W 320 W"
+    )
+    assert ("RTX 3080", "power_w", "320 W") in alone
+
+
+@pytest.mark.parametrize(
+    ("table", "gpu", "field", "stated"),
+    [
+        ("RTX 4090 | RTX 4080 |\nRTX 3090 | |\nTDP | 450 W | 320 W | 350 W |",
+         "RTX 3090", "power_w", "350 W"),
+        ("GPU | TDP (W)\nDGX H100 system | 10200\nH100 SXM | 700", "H100", "power_w", "10200"),
+        ("| GPU | TFLOPS16 |\n|---|---|\n| A100 | 312 |\n| T4 | 65 |", "T4", "peak:fp16", "65"),
+        ("| GPU | RX 7900 XTX | RX 580 |\n|---|---|---|\n| Chip | Navi 31 XTX | Polaris 20 XTX |",
+         "RX 580", "chip", "Polaris 20 XTX"),
+        ("SpecRTX 4090RTX 3090\nLaunch2022-10-122020-09-24\nTDP450 W350 W",
+         "RTX 3090", "launch", "2020-09-24"),
+        ("| GPU | Cores |\n|---|---|\n| GTX 2080 | 2944 |\n| GTX 1080 | 2560 |",
+         "GTX 2080", "cuda_cores", "2944"),
+    ],
+)  # fmt: skip
+def test_heads_and_labels_that_were_silent(
+    claimed: Read, table: str, gpu: str, field: str, stated: str
+) -> None:
+    assert (gpu, field, stated) in claimed(table, "a.txt")
+
+
+def test_chips_with_two_names_and_bridges_accuse_nobody() -> None:
+    text = (
+        "| GPU | Chip | NVLink |\n|---|---|---|\n| RX 480 | Polaris 10 | No |\n| RX 570 | Polaris 10 | No |\n"
+        "| H100 PCIe | GH100 | N/A |\n| GTX 1080 | GP104 | N/A |"
+    )
+    assert "contradicts" not in {f.verdict for f in audit.audit_text(text, "a.md").findings}
+    assert ("AMD Radeon RX 480", "agrees") in {
+        (f.gpu, f.verdict) for f in audit.audit_text(text, "a.md").findings if f.field == "chip"
+    }
+
+
+@pytest.mark.parametrize(
+    ("unit", "figures", "verdict"),
+    [("million", "76300 | 28300", "agrees"), ("\u4ebf", "763 | 283", "agrees"),
+     ("\u4ebf", "76.3 | 28.3", "cannot tell")],
+)  # fmt: skip
+def test_transistors_are_counted_in_the_unit_of_their_label(unit: str, figures: str, verdict: str) -> None:
+    text = f"| GPU | RTX 4090 | RTX 3090 |\n|---|---|---|\n| Transistors ({unit}) | {figures} |"
+    assert {f.verdict for f in audit.audit_text(text, "a.md").findings} == {verdict}

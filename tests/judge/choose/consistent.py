@@ -337,6 +337,9 @@ def _intervals(found: dict[str, Any]) -> Iterator[str]:
             if not (value := option[field]) or not value["value"]:
                 continue
             low, high = value["value"] / value["low"], value["high"] / value["value"]
+            whole = option["way"] in RENTS and option["time_s"] and option["time_s"]["high"] < 3600
+            if whole and field != "time_s":
+                continue  # Of an hour that is paid whole the speed decides nothing
             if low < 0.999 * speed["high"] / speed["value"] or high < 0.999 * speed["value"] / speed["low"]:
                 yield f"{field} of {option['gpu_id']} is better known than its speed"
 
@@ -389,6 +392,17 @@ def _laws(asked: Asked, found: dict[str, Any], text: str) -> Iterator[str]:
         yield "kept and refused"
     if re.search(r"\bor more than \d+ W\b| and \d+ other reasons", text):
         yield "a reason that may be another"
+    if not first["frontier"] and "is first though" not in text and first["cost_per_item_usd"]:
+        for other in options[1:]:
+            each = other["cost_per_item_usd"]
+            if (
+                each and other["frontier"] and each["value"] <= first["cost_per_item_usd"]["value"]
+                and other["throughput"]["value"] >= first["throughput"]["value"]
+            ):  # fmt: skip
+                yield f"first and beaten: by {other['count']} x {other['gpu_id']}"
+    for said in re.findall(r"not known: [^;.]*", text.casefold()):
+        if "together in one machine: each is judged" in said and "together hold it" in text:
+            yield "together, and each by itself"
     yield from _offers(found)
 
 
@@ -434,6 +448,13 @@ def _sums(found: dict[str, Any], text: str) -> Iterator[str]:
         cost, each = option["cost_usd"], option["cost_per_item_usd"]
         if items and cost and _differ(cost["value"], each["value"] * items * (need.get("users") or 1)):
             yield f"cost of {name} is not that of its items"
+        once = items and not period and cost and option["way"] in ("on-demand", "spot", "community")
+        if once and not need.get("egress_gb"):
+            hours = option["time_s"]["value"] / 3600 / need["assumptions"].get("utilisation", 1.0)
+            if _differ(
+                cost["value"], option["price_usd"]["value"] * max(1.0, hours) * (need.get("users") or 1)
+            ):
+                yield f"cost of {name} is not its price by its hours"
         paid_all = period and hourly and not (need.get("batched") or option["way"] == "serverless")
         if paid_all and option["way"] in RENTS and _differ(cost["value"], hourly * period / 3600):
             yield f"cost of {name} is not its price for all hours"

@@ -241,9 +241,9 @@ def test_slots_in_words_are_a_limit(text: str, slots: float) -> None:
 
 def test_of_several_machines_one_is_answered_for() -> None:
     asked = ask.read("two machines with 4 H100 each to train llama 70b", {})
-    assert (asked.fields["ignored"], asked.gpus) == (("2 machines",), (4, 4))
+    assert (asked.fields["machines"], asked.gpus) == (2, (4, 4))
     asked = ask.read("two machines with 8 H100 each to train llama 70b", {})
-    assert ("ignored" in asked.fields, asked.gpus) == (False, (16, 16))
+    assert ("machines" in asked.fields, asked.gpus) == (False, (16, 16))
     asked = ask.read("one machine with 8 H100 to train llama 70b", {})
     assert asked.fields["sets"][0][1] == 8
 

@@ -235,15 +235,25 @@ def _spec(
             if fits and all(line[3] != rule["source"] and line[5] == note for line in lines):
                 values = (rule["value"], rule["source"], rule["locator"], note)
                 stated[rule["field"]] = [*lines, [row["gpu_id"], rule["field"], *values]]
-    peaks = [field for field in stated if field.startswith("peak:")]
+    # Peaks are few and searched by format, so that decoding them late would save nothing.
+    peaks = []
+    for name, lines in stated.items():
+        if name.startswith("peak:"):
+            _, _, value, source, locator, note = lines[0]
+            _, number_format, accumulate, unit, *sparse = name.split(":")
+            peaks.append(Peak(
+                format=number_format, accumulate=accumulate, unit="matrix" if unit == "matrix" else "vector",
+                flop_per_s=float(value), sparse=sparse == ["sparse"], source=sources()[source],
+                locator=locator, note=note,
+            ))  # fmt: skip
+    facts = {name: lines[0] for name, lines in stated.items() if not name.startswith("peak:")}
     return GpuSpec(
         id=row["gpu_id"],
         name=row["name"],
         aliases=_parts(row["aliases"]),
         device_names=_parts(row["device_names"]),
-        facts=Lazy({name: lines[0] for name, lines in stated.items() if name not in peaks}, _fact),
-        # Few and searched by format, so that decoding them late would save nothing.
-        peaks=tuple(_peak(stated[field][0]) for field in peaks),
+        facts=Lazy(facts, _fact),
+        peaks=tuple(peaks),
         more=Lazy(
             {name: lines[1:] for name, lines in stated.items() if len(lines) > 1},
             lambda lines: tuple(_fact(line) for line in lines),
@@ -269,18 +279,3 @@ def _fact(row: Row) -> Fact:
     except (KeyError, ValueError) as error:  # a KeyError would mean a field without a value to the mapping
         problem = f"{gpu_id} in specs/*.csv: {field},{value},{source} cannot be read: {error}"
         raise InputError(problem, hint="fields.csv has the fields, sources.csv the sources") from error
-
-
-def _peak(row: Row) -> Peak:
-    _, field, value, source, locator, note = row
-    _, number_format, accumulate, unit, *sparse = field.split(":")
-    return Peak(
-        format=number_format,
-        accumulate=accumulate,
-        unit="matrix" if unit == "matrix" else "vector",
-        flop_per_s=float(value),
-        sparse=sparse == ["sparse"],
-        source=sources()[source],
-        locator=locator,
-        note=note,
-    )

@@ -119,7 +119,16 @@ def _offer(
     money = units.read_money(row.get("amount", ""))
     if money.amount <= 0:
         raise ValueError(f"an amount of {money.amount:g} is not a price")
-    kind, per = _kind(row.get("kind", ""), row.get("per", ""), money.per)
+    # The kind of the offer and what its amount is for; each may imply the other.
+    stated_per = units.read_unit(row["per"]) if row.get("per") else None
+    per = _agreed("the amount is for two things", stated_per, money.per)
+    said = row.get("kind", "").casefold().replace("_", "-").replace(" ", "-")
+    kind = cast(OfferKind, said or ("new" if per == "once" else "on-demand"))
+    if kind not in get_args(OfferKind):
+        raise ValueError(f"unknown kind {row['kind'][:30]!r}; known: {', '.join(get_args(OfferKind))}")
+    per = per or ("hour" if kind in RENTS else "once")
+    if (per == "once") == (kind in RENTS):
+        raise ValueError(f"kind {kind} with an amount per {per}")
     count = count_of(row.get("count") or "1")
     stated = units.read_currency(row["currency"]) if row.get("currency") else None
     code = _agreed("two currencies", stated, money.currency) or "USD"
@@ -150,18 +159,6 @@ def _offer(
         note="; ".join(text for text in (_plain(row.get("note", "")), note) if text),
         whole=row.get("whole", "").casefold() in ("yes", "true", "1"),
     )
-
-
-def _kind(kind: str, column: str, suffix: str | None) -> tuple[OfferKind, str]:
-    """Kind of the offer and what its amount is for; each may imply the other."""
-    per = _agreed("the amount is for two things", units.read_unit(column) if column else None, suffix)
-    word = kind.casefold().replace("_", "-").replace(" ", "-") or ("new" if per == "once" else "on-demand")
-    if word not in get_args(OfferKind):
-        raise ValueError(f"unknown kind {kind[:30]!r}; known: {', '.join(get_args(OfferKind))}")
-    per = per or ("hour" if word in RENTS else "once")
-    if (per == "once") == (word in RENTS):
-        raise ValueError(f"kind {word} with an amount per {per}")
-    return cast(OfferKind, word), per
 
 
 def _agreed(contradiction: str, *stated: str | None) -> str | None:

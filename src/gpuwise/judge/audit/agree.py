@@ -267,7 +267,8 @@ def word(field: str, text: str) -> str:
         return plain.removesuffix("1")
     if field == "chip":
         # GK110 and GK110B are one chip.
-        return re.sub(r"(?<=\d)[a-z]$", "", plain)
+        plain = re.sub(r"(?<=\d)[a-z]$", "", plain)
+        return {"polaris10": "ellesmere", "polaris11": "baffin", "polaris12": "lexa"}.get(plain, plain)
     # LPDDR5X is called LPDDR5, too.
     return (
         re.sub(r"^ddr(?=[567])", "gddr", re.sub(r"(?<=^lpddr\d)x", "", plain))

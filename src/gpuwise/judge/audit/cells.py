@@ -221,9 +221,9 @@ def readings(label: Label, cell: str, *, marks: tuple[str, ...] | None = ()) -> 
     whole = Token(kind="name", start=0, end=len(cell), text=cell)
     if label.ability is not None and any(answer):
         said = "yes" if answer[0] else "no"
-        # "Yes (emulated)" says nothing of the hardware.
-        emulated = said == "yes" and CUES["in_software"].search(cell) is not None
-        yield Reading(field=label.ability, values=(said,), token=whole, either=emulated)
+        # "Yes (emulated)" says nothing of the hardware, nor does what does not apply: a bridge may be sold.
+        doubt = CUES["in_software"].search(cell) if said == "yes" else re.fullmatch(r"(?i)n/?a", cell.strip())
+        yield Reading(field=label.ability, values=(said,), token=whole, either=doubt is not None)
     parted = [_SLASH.split(text) for text in (label.text, cell)] if "/" in label.text and "/" in cell else []
     if (
         parted
@@ -555,6 +555,12 @@ def scaled(token: Token, field: str, label: Label | None) -> tuple[Number, ...]:
         if label is not None and label.unit is not None:
             measures = {"bits/s": "bytes/s"}.get(label.unit[0], label.unit[0])
             scales = (label.unit[1],) if measures == known.dimension else scales
+        counted_in = [
+            f for name, unit, f in UNITS if name == "count" and label and re.search(unit, label.text, re.I)
+        ]
+        if field == "transistors" and counted_in:
+            # "Transistors (million)", in whatever language.
+            scales = (counted_in[0],)
         if field == "memory_bytes" and all(n.value and n.value % 1e9 == 0 for n in token.numbers):
             # A program's 24e9 is 24 GB, as products are named.
             scales = (2**30 / 1e9,)

@@ -37,6 +37,9 @@ for _language, _words in {"en": _LANGUAGES["en"]["words"], **_GLOSSARIES}.items(
         _OF.setdefault(_word, []).append(_language)
 _WORDS = re.compile(r"[^\W\d_]+['\u2019]?")
 _BEGINS = re.compile(r"(?:^|[.!?:] |[(\u00ab\u201e\"|*-] ?|\t| {2})$")
+# Of so many words of a paragraph one in so many is a function word in any language that is read here.
+MANY, ONE_IN = 20, 12
+_SMALL_WORDS = re.compile(r"(?<![\w-])[^\W\d_A-Z]{2,}(?![\w-])")
 # Spaces in a line from which on it may be in another language than its document.
 ENOUGH = 4
 
@@ -83,3 +86,11 @@ def in_english(text: str, otherwise: str) -> str:
 
     # One space parts a word from the letters beside it: two would be a gap between columns.
     return re.sub(" ?\0[\0 ]*", " ", _phrases(language).sub(english, text))
+
+
+def is_understood(text: str) -> bool:
+    """Whether a paragraph may be in a language whose function words are known: of another one what is denied,
+    expected or compared cannot be seen."""
+    words = _SMALL_WORDS.findall(text)
+    # A word of Chinese, Japanese or Korean is as long as the text up to the next mark.
+    return len(words) < MANY or ONE_IN * sum(word in _OF for word in words) >= len(words)

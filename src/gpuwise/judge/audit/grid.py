@@ -10,7 +10,16 @@ from itertools import pairwise, permutations
 
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import evidence
-from gpuwise.judge.audit.cells import FORMATS, SUMMED, Label, Reading, ability_of, label_of, readings
+from gpuwise.judge.audit.cells import (
+    FORMATS,
+    SUMMED,
+    Label,
+    Reading,
+    ability_of,
+    label_of,
+    own_field,
+    readings,
+)
 from gpuwise.judge.audit.read import Cell
 from gpuwise.judge.audit.words import (
     COUNTED,
@@ -19,6 +28,7 @@ from gpuwise.judge.audit.words import (
     FIELDS,
     NAMES,
     Token,
+    chip_of,
     count_of,
     scan,
     speaks_of_tokens,
@@ -62,6 +72,7 @@ DIFFER_BY_SIZE = frozenset({"memory_bytes_per_s", "memory_type", "memory_bus_bit
 # Dimensions that values of one field have, with a label of it.
 OF_ONE_FIELD = {"bytes/s": "memory bandwidth", "bit": "memory bus"}
 _ASIDE = re.compile(r"\([^()]{1,40}\)")
+_MACHINE = re.compile(rf"{CUES['machine'].pattern}|\bsystems?\b", re.IGNORECASE)
 _SIZES = re.compile(r"\d{1,3} ?(?:GB)? ?(?:/|or|and) ?\d{1,3} ?GB", re.IGNORECASE)
 _SHARE = re.compile(r"\s*1/\d")
 _TIMES_FIRST = re.compile(r"\s*\d{1,3}\s?[x\u00d7]")
@@ -72,6 +83,10 @@ _COUNT = re.compile(
     re.IGNORECASE,
 )
 
+# Fields of names, and of values by their unit, that say themselves what they are of.
+OWN_NAMES = frozenset({"architecture", "chip", "memory_type"})
+OWN_FIELDS = {"bytes": "memory_bytes", "bytes/s": "memory_bytes_per_s", "w": "power_w", "nm": "process_nm",
+              "bit": "memory_bus_bits"}  # fmt: skip
 # Fields of which a table may state what one part of the chip has.
 OF_PARTS = SUMMED | {"l2_bytes", "sm_count"}
 # The head of a column that names a variant of the GPU above the table and nothing else.
@@ -154,8 +169,12 @@ def subject(gpus: Sequence[Token]) -> Subject | None:
     """The subject that these GPUs make. Variants of one product name are one subject."""
     if not gpus:
         return None
-    ids = tuple(dict.fromkeys(gpu_id for t in gpus for gpu_id in t.gpu_ids))
     first, rest = gpus[0], gpus[1:]
+    # "V100 (Volta GV100)" names its chip, after which another product is called.
+    made = {chip_of(catalog.get(i).text("chip") or "") for i in first.gpu_ids}
+    rest = [t for t in rest if t.text not in made]
+    ids = tuple(dict.fromkeys(gpu_id for t in (first, *rest) for gpu_id in t.gpu_ids))
+    gpus = [first, *rest]
     # "A100 (A100-SXM4-80GB)" narrows; "A100 vs H100" is two.
     shared = set(first.gpu_ids).intersection(*(t.gpu_ids for t in rest))
     several = not shared and any(t.gpu_ids != first.gpu_ids or t.text != first.text for t in rest)
@@ -177,7 +196,9 @@ def name_of(text: str) -> Subject | None:
         return None
     before = [t for t in tokens if t.kind == "value" and t.start < gpus[0].start]
     named = sum(t.end - t.start for t in gpus)
-    if named < 0.35 * len(CUES["plain_label"].sub("", CUES["board_maker"].sub("", text))):
+    # "DGX H100 system"
+    rest = CUES["plain_label"].sub("", CUES["board_maker"].sub("", _MACHINE.sub("", text)))
+    if named < 0.35 * len(rest):
         return None
     found = None if any(t.dimension not in ("bare", "other") for t in before) else subject_of(text, gpus)
     # "H100 GPU accelerator (PCIe)", but not "A100 40/80GB" or "H100 (SXM/PCIe)"
@@ -227,6 +248,24 @@ class _Placed:
     label: str
     known: bool
     """Whether the catalog has this value of the owner."""
+
+
+def _line_of(placed: _Placed, along: bool) -> tuple[object, ...]:
+    """The column, or the row where GPUs stand along the top, with what is read in it."""
+    reading = placed.reading
+    return (placed.row if along else placed.column, reading.field, reading.sparse, reading.either)
+
+
+def _told_by_others(placed: Sequence[_Placed], along: bool) -> set[tuple[object, ...]]:
+    """Lines of cells of which most are what their GPUs have: a doubt that all of them share is none."""
+    lines = defaultdict[tuple[object, ...], list[_Placed]](list)
+    for one in placed:
+        lines[_line_of(one, along)].append(one)
+    return {
+        line for line, found in lines.items()
+        if len({one.owner.gpu_ids for one in found if one.known}) >= LEAST
+        and sum(one.known for one in found) >= FIRM * len(found)
+    }  # fmt: skip
 
 
 def _cells_below(row: Sequence[Cell], column: int, columns: Mapping[int, Subject]) -> Sequence[Cell]:
@@ -536,10 +575,19 @@ class Grid:
         standing = {at for at, n in count.items() if n > LEAST and right[at] >= FIRM * n}
         # "2x186 GB" makes the row one of a pair of GPUs; the rest may be of both together.
         doubled = {(p.row, p.owner.text) for p in best if p.reading.token.count > 1 == p.owner.count}
+        of_all, along = set[tuple[object, ...]](), False
+        if any(best is one for one in options[:2]) and best:
+            along = best is options[1]
+            best = [*best, *self.of_themselves(along, best)]
+            of_all = _told_by_others(best, along)
         systems = {n for n, cells in enumerate(self.rows) if any(_is_of_system(c.text) for c in cells)}
         headed = _is_of_system(self.scope.title) or _is_of_system(self.scope.above)
         for placed in best:
             owner, row = placed.owner, placed.row
+            told_of_all = _line_of(placed, along) in of_all
+            placed = replace(
+                placed, reading=replace(placed.reading, either=placed.reading.either and not told_of_all)
+            )
             if placed.reading.token.count == owner.count > 1:
                 # "4 x 936 GB/s" of four GPUs is what each has.
                 owner = replace(owner, count=1)
@@ -574,7 +622,7 @@ class Grid:
                 # A label that speaks of a total says what it is, where the GPUs are counted.
                 said = total and CUES["total"].search(placed.label) is not None
                 claim = replace(claim, total=total, sure=claim.sure or (said and sure))
-            if headed or row in systems or _is_of_system(placed.label):
+            if headed or row in systems or (_is_of_system(placed.label) and not told_of_all):
                 claim = replace(claim, doubt="of a system")
             if claim.field in IN_CONTEXT:
                 above = " | ".join((self.scope.title, self.scope.above, self.scope.section))
@@ -630,8 +678,8 @@ class Grid:
                 yield f"{tops.get(column, '')} {cell.text}"
         yield tops.get(placed.column, "")
 
-    def by_row(self) -> Iterator[_Placed]:
-        """GPUs down the side, fields along the top."""
+    def owned(self) -> list[Owned]:
+        """The rows of GPUs down the side."""
         owned: list[Owned] = []
         owner: Subject | None = None
         name = 0
@@ -654,6 +702,11 @@ class Grid:
                 owner = None
             if owner is not None:
                 owned.append((number, row, self.counted(owner, row), name))
+        return owned
+
+    def by_row(self) -> Iterator[_Placed]:
+        """GPUs down the side, fields along the top."""
+        owned = self.owned()
         rented = any(CUES["machine_column"].search(cell.text) for cell in self.header)
         sizes = sum(label.first == "memory_bytes" for label in self.labels)
         for column, label in enumerate(self.labels if owned else ()):
@@ -679,6 +732,51 @@ class Grid:
                 # No value is of a field that the label names: "Shader performance" above TFLOPS.
                 placed = [*self.below(one[0], owned, column, one[1])]
             yield from placed
+
+    def of_themselves(self, along: bool, placed: Sequence[_Placed]) -> Iterator[_Placed]:
+        """What cells of GPUs state besides, in words or units that say what it is: "P100 (Pascal)", "5nm, 450
+        W". It is what the catalog confirms; where it confirms most of a column, the rest is of that field."""
+        read = defaultdict[tuple[int, int], str](str)
+        for one in placed:
+            read[one.row, one.column] += f" {one.reading.token.text}"
+        lines: dict[object, list[_Placed]] = defaultdict(list)
+        for row, column, owner in self.cells_of(along):
+            cell = self.rows[row][column]
+            label = self.label(self.rows[row][0].text) if along else self.labels[column]
+            if len(cell.text) > NAME or self.is_list(cell, label):
+                continue
+            tokens = scan(cell.text)
+            for place, token in enumerate(tokens):
+                # "1.94 TB/s (80 GB)" is of a variant.
+                variant_of = token.measures == "bytes" and cell.text[: token.start].endswith("(")
+                other = variant_of or (label.first == "" and token.kind == "value")
+                if token.kind not in ("value", "name") or token.text in read[row, column] or other:
+                    continue
+                said = own_field(cell.text, tokens, place) if token.kind == "value" else token.field
+                mine = OWN_FIELDS.get(token.measures) if token.kind == "value" else said
+                if (
+                    mine is None
+                    or said not in (None, mine)
+                    or (token.kind == "name" and said not in OWN_NAMES)
+                ):
+                    continue
+                # A unit alone does not say whose it is.
+                values = token.numbers or (token.name,)
+                reading = Reading(field=mine, values=values, token=token, either=token.kind == "value")
+                one = _Placed(cell, owner, reading, row, column, label.text, is_known(owner, reading))
+                lines[row if along else column, mine].append(one)
+        for found in lines.values():
+            told = sum(one.known for one in found) >= max(LEAST, FIRM * len(found))
+            yield from (one for one in found if one.known or told)
+
+    def cells_of(self, along: bool) -> Iterator[tuple[int, int, Subject]]:
+        """The row, the column and the GPU of each cell of GPUs down the side, or along the top."""
+        if not along:
+            for number, row, owner, _ in self.owned():
+                yield from ((number, column, owner) for column in range(min(len(row), len(self.labels))))
+            return
+        for column, owner in self.columns.items():
+            yield from ((n, column, owner) for n, row in enumerate(self.rows) if column < len(row))
 
     def below(self, label: Label, owned: Sequence[Owned], column: int, sure: bool) -> Iterator[_Placed]:
         """What the cells of a column claim of the GPUs of their rows."""
@@ -740,7 +838,7 @@ class Grid:
             if label.fields in ((), ("peak:",)) and (more or section):
                 label = self.label(f"{first} {more[-1]}" if more else f"{section} {first}")
             beside = [(row[i], o) for i, o in columns.items() if 0 < i < len(row) and row[i].text.strip()]
-            plain = not label.fields
+            plain = label.fields in ((), ("peak:",))
             label, sure = (self.inferred(first, beside) if plain else None) or (label, True)
             for column, owner in columns.items():
                 # "RTX 4090 (tok/s)" over rows of models.
@@ -803,7 +901,7 @@ class Grid:
         # Ordinary cores may reach as much in FP16 as in FP32, which is what is stated of them.
         single = [
             label_of("FP32") for label in likely
-            if label.first == "peak:fp16" and 2 * confirmed["FP32"] >= max(2 * FIRM * most, len(cells))
+            if label.first == "peak:fp16" and confirmed["FP32"] >= max(most - 1, len(cells) / 2)
         ]  # fmt: skip
         # In a label of another alphabet a unit that one field has says which it is.
         units = {t.dimension for one in scanned.values() for t in one}
@@ -967,8 +1065,9 @@ class Grid:
         return [Reading(field="fits in memory", values=("no" if no else "yes",), token=token)]
 
     def names_other_form(self, owner: Subject, column: int, row: int) -> bool:
-        """Whether the head of a column or of a row names a form that none of the GPUs has."""
-        cells = (*self.header[column : column + 1], *self.rows[row][:1])
+        """Whether the head of a column or of a row, or the cell for forms, names one that it lacks."""
+        of_form = (c for h, c in zip(self.header, self.rows[row], strict=False) if "form" in h.text.lower())
+        cells = (*self.header[column : column + 1], *self.rows[row][:1], *of_form)
         said = {m[0].lower() for cell in cells for m in _FORM.finditer(cell.text[:NAME])}
         forms = {catalog.get(i).text("form") for i in owner.gpu_ids}
         return bool(said) and said.isdisjoint(forms) and None not in forms
@@ -1082,7 +1181,7 @@ def claim_of(
     total = reading.total and owner.count > 1
     return Claim(
         line=line, gpu=owner.text, gpu_ids=owner.gpu_ids, field=reading.field, values=reading.values,
-        stated=reading.token.text, block=block, line_of_field=line_of_field,
+        stated=reading.token.text.replace("\u202f", " "), block=block, line_of_field=line_of_field,
         approximate=reading.token.approximate, at_most=reading.token.at_most,
         is_range=reading.token.is_range, sparse=reading.sparse, vector=reading.vector,
         several=owner.several, count=owner.count * reading.token.count,

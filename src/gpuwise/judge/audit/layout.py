@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache, partial
-from itertools import accumulate, pairwise, permutations
+from itertools import accumulate, groupby, pairwise, permutations, zip_longest
 
 from gpuwise.judge.audit.cells import NEAR, Label, Reading, label_of, readings
 from gpuwise.judge.audit.grid import (
@@ -46,6 +46,8 @@ WORDS = 4
 LEAST = 3
 # Characters of a cell that ran together with its neighbours.
 MOST_CELL = 14
+# Values and words of a cell in a table that lost its ends.
+MOST_PARTS = 4
 # Cells of such a row that the catalog does not confirm.
 MOST_ODD = 2
 
@@ -77,6 +79,9 @@ _CAPITAL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z\u2713\u2717\u2014])|(?<=\u2014)(?=
 _NEXT_CELL = re.compile(r"(?<=[a-z0-9)])(?=[A-Z][a-zA-Z]{0,20}\d{2}|[A-Z][a-z]{3,20} )")
 _NUMBER = re.compile(r"\d{1,3},\d{3}|(?:19|20)\d\d")
 _NUMBERS = re.compile(r"(?<![\d.,])(?:(?:\d{1,3},\d{3}){2,12}|(?:(?:19|20)\d\d){2,12})(?![\d.,])")
+# Where dates lost the gaps between them, and what stands where nothing is given.
+_DATES = re.compile(r"(?<=[^\W\d])(?=20\d\d-[01]\d-\d\d)|(?<=20\d\d-[01]\d-\d\d)(?=\w)")
+_NOT_GIVEN = re.compile(r"(?i)(?<=[a-z\d)])n/a(?=n/a|$)|(?<=n/a)n/a|(?<![a-z])n/a(?=\w)")
 _WHOLE = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?")
 _PIECE = re.compile(r"\s*(?:\d[\d.,]{0,6}|[KMGTP]i?B/s|[KMGTP]B|TFLOPS|W)\s*")
 # Where a list of a program begins; before and around the values of a call: "GPU('L4', 24)".
@@ -102,6 +107,8 @@ _CORNER = re.compile(r"\W*(?:\w{2,20}\W+){0,2}")
 _BRAND = re.compile(r"(?:(?:NVIDIA|AMD|GeForce|RTX|Tesla|Quadro|Radeon) ){1,2}", re.IGNORECASE)
 # A cell without a value among those of a line.
 _EMPTY = re.compile(r"(?<=\s)(?:[-\u2013?]|n/a)(?=\s|$)", re.IGNORECASE)
+# The space in "16 384 st.", behind which a unit stands.
+_SPACED = re.compile(r"(?<=[^\d.,]\d) (?=\d{3}(?:,\d)? [^\W\d])|(?<=[^\d.,]\d\d) (?=\d{3}(?:,\d)? [^\W\d])")
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 
 # Characters of a head of which the names are one part of so many.
@@ -308,6 +315,11 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
             rows.append(tuple(Cell(line.line, part.strip()) for line, of in halves for part in of))
             at += 2
             continue
+        if not rows and (names := _head_of_two(cells, lines[at + 1 : at + 3])):
+            # The row of the names goes on in the next line: "RTX 4090 | RTX 4080 |" / "RTX 4070 | |".
+            rows.append((Cell(lines[at].line, ""), *(Cell(lines[at].line, name) for name in names)))
+            at += 2
+            continue
         # Two names above rows of three cells head the columns behind that of the labels; one of the two may
         # be unknown.
         corner = not rows and _names_two(cells, lines[at + 1 : at + 2])
@@ -349,6 +361,15 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         rows.append(tuple(Cell(lines[at].line, part.strip()) for part in cells))
         at += 1
     return (rows, at, True) if len(rows) > 1 else None
+
+
+def _head_of_two(cells: Sequence[str], below: Sequence[Line]) -> list[str]:
+    """The names in two lines, where nothing else stands in them and a row below has one more cell."""
+    if len(below) < 2 or "|" not in below[0].text:
+        return []
+    names = [cell.strip() for cell in (*cells, *below[0].text.split("|")) if cell.strip()]
+    row = below[1].text.strip().removeprefix("|").removesuffix("|").split("|")
+    return names if len(row) == len(names) + 1 > 2 and all(kind(name) == "G" for name in names) else []
 
 
 def _names_two(cells: Sequence[str], below: Sequence[Line]) -> bool:
@@ -409,7 +430,12 @@ def _under_fields(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     while columns and at < len(lines) and (row := _row(lines[at], columns)) is not None:
         rows.append(row)
         at += 1
-    return (rows, at, True) if len(rows) > 1 else None
+    # The last line of a header that wraps says less than rows of one shape below it.
+    return (
+        None
+        if len(rows) < 2 or (len(rows) == 2 and _of_one_shape(lines, start + 1, scope))
+        else (rows, at, True)
+    )
 
 
 def _columns(text: str) -> list[str]:
@@ -607,6 +633,7 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     """A field and as many values as there are GPUs; None for a line that is something else."""
     # Where numbers lost the gaps between them, a comma for thousands and a year still tell their ends.
     text = _NUMBERS.sub(lambda m: " ".join(["", *_NUMBER.findall(m[0])]), line.text)
+    text = _DATES.sub(" ", _NOT_GIVEN.sub(" N/A ", text))
     tokens = _with_empty(text) if len(text) <= ROW and not text.endswith(".") else ()
     kinds, marks = ("value", "name"), ("dense", "sparse")
     # "Street price (Feb 2026)" states no date, "Transistors (10 billion)" no count.
@@ -649,6 +676,9 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     label_end = labels[-1].end
     if cells := _even(label_of(text[:label_end]), text[label_end:], len(gpus)):
         return tuple(Cell(line.line, cell) for cell in (text[:label_end], *cells))
+    seamed = _SEAM.sub(" ", text)
+    if seamed != text and (parted := _values_of(replace(line, text=seamed), gpus)) and len(parted) > 1:
+        return parted
     # A row that belongs to the table, though nobody can tell its values apart.
     return (Cell(line.line, text),) if tokens[first].start < SHORT and label.fields else None
 
@@ -752,35 +782,74 @@ def _sides(text: str, pair: Sequence[Subject]) -> list[str] | None:
 def _in_one_line(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """A table that lost all its ends, "GPU A100 L40S Memory 80 GB 48 GB TDP 400 W 350 W": names in a row,
     then a label and as many values, again and again; cells may go on behind the end of a line."""
-    gpus = _leading(lines[start].text)
-    if len(gpus) < 2:
+    long = any(len(one.text) > ROW for one in lines[start + 1 : start + 3])
+    if not (_leading(lines[start].text) or (long and _head(lines[start].text))):
         return None
     end = start + 1
     while end < len(lines) and end - start < MOST_LINES and not lines[end].text.rstrip().endswith((".", ":")):
         end += 1
     text, place = _run_together(lines[start:end])
-    tokens = [t for t in _with_empty(text) if t.start >= gpus[-1].end]
+    gpus = _leading(text)
+    # A name that begins a line is another one of the column before: "RTX 4070 Ti" / "RTX 4080 12 GB".
+    begun = [gpu for n, gpu in enumerate(gpus) if not n or place(gpu.start) == place(gpus[n - 1].start)]
+    # A space may part thousands, or cells: "16 384 MHz 9 728 MHz".
+    texts = dict.fromkeys((text, _SPACED.sub("\u202f", text)))
+    names = [one for one in dict.fromkeys((tuple(gpus), tuple(begun))) if len(one) > 1]
+    tables = [_rows_in_line(text, one, gpus[-1].end) for text in texts for one in names]
+    best = max(tables, key=lambda rows: Grid(tuple(rows), scope).worth(), default=[])
+    if len(best) <= LEAST:
+        return None
     rows: Rows = []
-    at, last = 0, gpus[-1].end
+    for label, *cells in best:
+        # What a cell says on its second line is a row of its own with the same label.
+        first = place(label.line)
+        parts = [_by_line(cell, place) for cell in cells]
+        for row in zip_longest(*parts, fillvalue=(first, "")):
+            rows.append(tuple(Cell(lines[start + at].line, part) for at, part in ((first, label.text), *row)))
+    ends = max(place(cell.line + len(cell.text) - 1) for row in best for cell in row if cell.text)
+    return rows, start + ends + 1, True
+
+
+def _by_line(cell: Cell, place: Callable[[int], int]) -> list[tuple[int, str]]:
+    """What of a cell stands on which line, by the place in the text where it begins."""
+    words = [(place(cell.line + m.start()), m[0]) for m in re.finditer("[^ ]+", cell.text)]
+    return [(at, " ".join(word for _, word in run)) for at, run in groupby(words, key=lambda one: one[0])]
+
+
+def _rows_in_line(text: str, gpus: Sequence[Token], last: int) -> Rows:
+    """The names and the rows of such a table, each cell with the place in the text where it begins."""
+    rows: Rows = [tuple(Cell(0, name) for name in ("", *(t.text for t in gpus)))]
+    tokens = [t for t in _with_empty(text) if t.start >= last]
+    for n, (before, token, follows) in enumerate(zip(tokens, tokens[1:], tokens[2:], strict=False), 1):
+        if before.dimension == follows.dimension == "bare" and token.numbers and token.dimension != "bare":
+            # "661 448 448 TFLOPS 13.4 10 14.9": the unit of the last one is the label of the next row.
+            written = re.match(r"[\d.,\u202f]*", token.text)
+            tokens[n] = scan(written[0])[0] if written and written[0] else token
+            tokens[n] = replace(tokens[n], start=token.start, end=token.start + len(tokens[n].text))
+    at = 0
     while at < len(tokens):
-        cells = _alike(tokens, at, len(gpus))
-        at += 1
+        cells, size = _alike(tokens, at, len(gpus))
+        first = tokens[at]
+        label = text[_label_from(tokens[: at + 1], last) : first.start].strip()
+        at += max(1, size)
+        if not cells and not (first.kind == "name" and label_of(label).first == first.field):
+            continue
         if cells:
-            label = Cell(lines[start].line, text[_label_from(tokens[:at], last) : cells[0].start].strip())
-            at = tokens.index(cells[-1]) + 1
             # "24 GB GDDR6X" is one cell.
             while (
                 at < len(tokens) and tokens[at].kind == "name" and tokens[at].start - tokens[at - 1].end < 3
             ):
                 at += 1
-            last = tokens[at - 1].end
-            edges = [*(t.start for t in cells[1:]), last]
-            rows.append((label, *(
-                Cell(lines[start + place(a.start)].line, text[a.start : b].strip())
-                for a, b in zip(cells, edges, strict=True)
-            )))  # fmt: skip
-    header = tuple(Cell(lines[start].line, name) for name in ("", *(t.text for t in gpus)))
-    return ([header, *rows], start + place(last) + 1, True) if len(rows) >= LEAST else None
+        # A name that follows its label alone is that of all: "Architecture Blackwell AI TOPS 1,824 992".
+        last = tokens[at - 1].end
+        if len(cells) > 1 == at - tokens.index(cells[-1]):
+            # "16 GB on board 24 GB on board"
+            behind = text[cells[0].end : cells[1].start].rstrip()
+            last += len(behind) * text.startswith(behind, last)
+        edges = [*(t.start for t in cells[1:]), last]
+        found = zip(cells or [first], edges, strict=True)
+        rows.append((Cell(first.start, label), *(Cell(a.start, text[a.start : b].strip()) for a, b in found)))
+    return rows
 
 
 def _of_one_shape(lines: Sequence[Line], start: int, scope: Scope) -> Found:
@@ -907,19 +976,22 @@ def _leading(text: str) -> list[Token]:
     return run
 
 
-def _alike(tokens: Sequence[Token], at: int, count: int) -> list[Token]:
-    """As many values of one kind as there are GPUs, from a token on, nothing but their own words between."""
-    cells = list[Token]()
-    shape, end = None, tokens[at].start
-    for token in tokens[at:]:
-        if len(cells) == count or token.kind in ("field", "gpu") or token.start - end > NEAR:
-            break
-        mine = (token.kind, token.dimension, token.field)
-        if token.field == "none" or shape in (None, mine):
-            shape = shape if token.field == "none" else mine
-            cells.append(token)
-        end = token.end
-    return cells if len(cells) == count and shape else []
+def _alike(tokens: Sequence[Token], at: int, count: int) -> tuple[list[Token], int]:
+    """As many cells of one shape as there are GPUs, from a token on, nothing but their own words between: the
+    first token of each, and how many tokens they are. A cell may be "24 GB GDDR7 256-bit bus"."""
+    shapes = [
+        ("none",) if t.field == "none" else (t.kind, t.dimension, t.field)
+        for t in tokens[at : at + MOST_PARTS * count]
+    ]
+    if shapes[0][0] in ("field", "gpu"):
+        return [], 0
+    for size in range(1, min(len(shapes) // count, MOST_PARTS) + 1):
+        run = tokens[at : at + size * count]
+        apart = any(b.start - a.end > NEAR for a, b in pairwise(run)) or any(t.kind == "gpu" for t in run)
+        parts = set(zip(*[iter(shapes[: size * count])] * size, strict=True))
+        if not apart and len(parts - {(("none",),)}) == 1:
+            return [*run[::size]], size * count
+    return [], 0
 
 
 def _with_empty(text: str) -> tuple[Token, ...]:
@@ -965,12 +1037,14 @@ def _cells(lines: Iterable[Line]) -> tuple[Cell, ...]:
 
 def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """Labels on a line each, then a GPU and a value for each label on lines of their own."""
-    title = CUES["name_label"].fullmatch(lines[start].text.strip()) is not None
+    title = CUES["name_label"].fullmatch(lines[start].text.strip(" |")) is not None
     at, named, missed = start + title, 0, 0
     while at < len(lines) and missed <= MOST_MISSED and at - start <= MOST_LINES:
         known = kind(text := lines[at].text) == "F"
         # A few words without a value or a GPU may name one.
-        if not known and (len(text) > SHORT or text[-1:] == "." or scan(text)):
+        if not known and (
+            len(text) > SHORT or text[-1:] == "." or any(t.kind != "field" for t in scan(text))
+        ):
             break
         named, missed, at = named + known, 0 if known else missed + 1, at + 1
     fields = at - start - title
@@ -1086,7 +1160,7 @@ def _before(body: Sequence[Line], count: int) -> Arranged:
         own = [li for li in values if li.paragraph == body[at].paragraph]
         values = own if len(own) == count else values
         # A value more than there are GPUs: the label is not the one of all of them.
-        more = any(t.kind != "field" for li in values[count : count + 1] for t in scan(li.text))
+        more = any(t.kind != "field" for li in values[count : count + 2] for t in scan(li.text))
         if kind(body[at].text) == "F" and len(values) >= count and not more:
             rows.append((body[at], *values[:count]))
             end = body.index(values[count - 1], at) + 1
@@ -1166,6 +1240,6 @@ def _again(kinds: Sequence[object], count: int) -> Iterator[tuple[int, int]]:
 
 # In the order in which they are tried.
 READERS: tuple[Callable[[Sequence[Line], int, Scope], Found], ...] = (
-    _broken, _delimited, _separated, _under_one_word, _under_fields, _under_gpus, _in_parentheses,
-    _in_one_line, _of_one_shape, _rows_of_lines, _columns_of_lines,
+    _broken, _delimited, _separated, _under_one_word, _under_fields, _in_one_line, _under_gpus,
+    _in_parentheses, _of_one_shape, _rows_of_lines, _columns_of_lines,
 )  # fmt: skip

@@ -134,8 +134,9 @@ def _is_other_bandwidth(claim: Claim) -> bool:
 
 
 def _is_named_otherwise(claim: Claim) -> bool:
-    """Kepler's chips have two names."""
-    return any(i[0] == "k" for i in claim.gpu_ids)
+    """Kepler's chips have two names, and so have AMD's of these years, of which some are others renamed."""
+    renamed = any(str(value).startswith(("Polaris", "Vega")) for value in claim.values)
+    return renamed or any(i[0] == "k" for i in claim.gpu_ids)
 
 
 def _is_counted_twice(claim: Claim) -> bool:
@@ -250,12 +251,17 @@ def _is_stated_otherwise(claim: Claim) -> bool:
     if claim.field == "launch_price_usd" and _EURO.search(claim.stated):
         # They hold a tax, and rates differ.
         return all(1 / TAXED < v / price < TAXED for v in values for price in known)
-    if claim.field != "peak:fp32":
+    if claim.field not in ("peak:fp32", "peak:fp16", "peak:fp64"):
         return False
     old = [s for s in map(catalog.get, claim.gpu_ids) if (s.text("launch") or "") < AT_BOOST]
     clocks = [(s.number("base_hz"), s.number("boost_hz")) for s in old]
     peaks = [low / high * peak for low, high in clocks if low and high for peak in known]
-    return any(alike(v, peak, AT_BASE) for v in values for peak in peaks)
+    # Two digits of it are no other figure rounded: 0.13 of 0.1286.
+    digits = [value.digits for value in claim.values if isinstance(value, Number)]
+    return any(
+        alike(v, peak, AT_BASE) or (n > 1 and alike(v, float(f"{peak:.{n}g}"), 1e-6))
+        for v, n in zip(values, digits, strict=True) for peak in peaks
+    )  # fmt: skip
 
 
 def _is_of_laptop(claim: Claim) -> bool:

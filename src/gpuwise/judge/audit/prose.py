@@ -24,6 +24,7 @@ from gpuwise.judge.audit import agree, cells, evidence, grid, words
 from gpuwise.judge.audit.abilities import NAMED, abilities
 from gpuwise.judge.audit.cells import NEAR, STARRED, SUMMED, TWICE, WHOLE, Reading, ability_of, mark_near
 from gpuwise.judge.audit.comparisons import comparisons
+from gpuwise.judge.audit.english import is_understood
 from gpuwise.judge.audit.grid import IN_CONTEXT, Scope, Subject, claim_of, is_known, ratios, subject
 from gpuwise.judge.audit.sentence import IN_PASSING, SMALLEST, STRETCH, Sentence, is_possessive, title_says
 from gpuwise.judge.audit.typed import BRANDS, MOST, TELEGRAM
@@ -146,7 +147,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
     cached = asked == "l2_bytes"
     formats, named_last = list[str](), list[Token]()
     able: str | None = None
-    leaked = title_says("leaked", text.scope.title)
+    # What cannot be understood may be a rumour as well.
+    leaked = title_says("leaked", text.scope.title) or not is_understood(text.text)
     # The GPUs named so far: where these are one of each maker, "AMD" and "the GeForce" stand for them.
     rivals = {one.gpu_ids: one for one in (*text.scope.pair, about) if one and one.sure and not one.several}
     for start, end in _sentences(text.text):
@@ -240,7 +242,8 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
         ]  # fmt: skip
         named = sentence.with_it(named) if said_abilities else named
         for claim in abilities(words, named, text.block, said_abilities, able):
-            yield replace(claim, line=text.line(start + claim.line), sure=claim.sure and not denied)
+            certain = claim.sure and not (denied or leaked)
+            yield replace(claim, line=text.line(start + claim.line), sure=certain)
         able = said_abilities[-1][0] if said_abilities else None
         if named and CUES["compares"].search(words, 0, named[0].start):
             named = [*spoken, *named]
@@ -642,7 +645,9 @@ class _Choice(Sentence):
         if own == "none" or (own is None and foreign and not summed) or self.is_others(place):
             return
         follows = self.tokens[place + 1] if place + 1 < len(self.tokens) else token
-        if dimension == "bytes" and follows.kind != "gpu" and (
+        # "A 209 GB model, on an M3 Max", but not "a 24 GB model RTX 3090"
+        apart = follows.kind != "gpu" or "," in self.text[token.end : follows.start]
+        if dimension == "bytes" and apart and (
             CUES["of_model"].match(after)
             or (
                 re.match(r"\s(?:of|for|de|von|di|du)\b", after)
@@ -1159,6 +1164,9 @@ FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
         catalog.get(gpu_id).vendor != "NVIDIA" for gpu_id in s.owned[v.place][0].gpu_ids),
     "a name": lambda s, v: v.token.kind == "name",
     "in bits": lambda s, v: v.token.in_bits,
+    # "RTX 3060 = 12 GB", no result of a sum
+    "behind its name": lambda s, v: (
+        v.held and v.held.count == 1 and s.text[v.held.end : v.token.start].strip() == "="),
     "equals its label": lambda s, v: v.place and s.tokens[v.place - 1].field == v.field,
     "reached range": lambda s, v: v.token.is_range and (
         v.token.measures in ("op/s", "bytes/s") or v.words.rstrip().endswith("from")),

@@ -17,7 +17,18 @@ from gpuwise.judge.audit import evidence
 from gpuwise.judge.audit.cells import FASTEST_SLOT, NEAR, OF_UNIT, WHOLE, own_field
 from gpuwise.judge.audit.grid import Scope, Subject, subject
 from gpuwise.judge.audit.typed import PRONOUNS, TELEGRAM, in_order, typed
-from gpuwise.judge.audit.words import COUNTED, CUES, FIELDS, LEAD, Token, became, count_of, cue_before, scan
+from gpuwise.judge.audit.words import (
+    COUNTED,
+    CUES,
+    FIELDS,
+    LEAD,
+    Token,
+    became,
+    count_of,
+    cue_before,
+    scan,
+    united,
+)  # fmt: skip
 
 # Characters of a longer text between a GPU and a value that are looked at, on either side.
 STRETCH = 300
@@ -48,6 +59,41 @@ def title_says(cue: str, title: str) -> bool:
     return CUES[cue].search(title) is not None
 
 
+def in_parallel(text: str, tokens: tuple[Token, ...]) -> tuple[tuple[Token, ...], dict[int, Token]]:
+    """The words with the unit of a list's last value for each of it, and by the start of each value its GPU,
+    where three or more GPUs and as many values are listed and the catalog has most of it: "3.35, 4.8 and 8
+    TB/s for the H100, H200 and B200"."""
+    gpus, values = (_lists(text, [t for t in tokens if t.kind == kind]) for kind in ("gpu", "value"))
+    united_by: dict[int, Token] = {}
+    owned: dict[int, Token] = {}
+    for named in gpus:
+        for run in (one for one in values if len(one) == len(named)):
+            dimension = run[-1].dimension
+            run = [united(value, run[-1]) for value in run]
+            field = OF_UNIT.get(run[-1].measures, "launch_price_usd" if dimension == "usd" else "")
+            if not field or {t.dimension for t in run} != {dimension}:
+                continue
+            known = sum(
+                any(evidence.supports(i, field, value.numbers[0]) for i in gpu.gpu_ids)
+                for value, gpu in zip(run, named, strict=True)
+            )
+            if 2 * known > len(run):
+                united_by |= {value.start: value for value in run}
+                owned |= {value.start: gpu for value, gpu in zip(run, named, strict=True)}
+    return tuple(united_by.get(t.start, t) for t in tokens), owned
+
+
+def _lists(text: str, words: Sequence[Token]) -> list[list[Token]]:
+    """The runs of three or more words of which nothing but a comma or an "and" stands between two."""
+    runs: list[list[Token]] = []
+    for before, word in zip((None, *words), words, strict=False):
+        if before is not None and CUES["list"].fullmatch(text, before.end, word.start):
+            runs[-1].append(word)
+        else:
+            runs.append([word])
+    return [run for run in runs if len(run) > 2 and all(len(t.numbers) == (t.kind == "value") for t in run)]
+
+
 class Sentence:
     """The typed words of a sentence, what stands where, and the GPU that the text spoke of before it."""
 
@@ -59,6 +105,8 @@ class Sentence:
         self.heard: dict[str, re.Match[str] | None] = {}
         self.own_fields: dict[int, str | None] = {}
         self.tokens, self.ordered = in_order(text, typed(text, about, scope, rivals), about, scope.pair)
+        if not self.ordered:
+            self.tokens, self.ordered = in_parallel(text, self.tokens)
         # By the start of a figure whether it became the next one, or is the least of a range.
         alike = ((a, b) for a, b in pairwise(self.tokens) if a.dimension == b.dimension != "")
         self.changed = {a.start: became(text, a, b) for a, b in alike}
@@ -165,8 +213,14 @@ class Sentence:
         self.kinds: dict[int, list[Token]] = {}
         for at, gpu in enumerate(self.gpus):
             place = self.tokens.index(gpu)
-            size = next((t for t in reversed(self.tokens[:place]) if t.kind != "field"), gpu)
-            family = size.field == "architecture" and text[size.end : gpu.start].strip() == "("
+            *others, size = (gpu, gpu, *(t for t in self.tokens[:place] if t.kind != "field"))
+            # "Hopper / Ada (H100, L4)" does not say which is which.
+            one = others[-1].field != size.field or not CUES["list"].fullmatch(
+                text, others[-1].end, size.start
+            )
+            family = size.field == "architecture" and one and (
+                CUES["family_of"].fullmatch(text, size.end, gpu.start) is not None
+            )  # fmt: skip
             if not family and (size.dimension != "bytes" or gpu.start - size.end > NEAR):
                 continue
             cue = "such_as" if self.before("cards_with", size.start) else "kind_of_card"
@@ -175,8 +229,14 @@ class Sentence:
                 text, self.gpus[end - 1].end, self.gpus[end].start
             ):  # fmt: skip
                 end += 1
+            listed = self.gpus[at:end]
+            if not family and len(listed) > 1 and not text[: size.start].strip() and (
+                all(g.count == 1 for g in listed)
+            ):  # fmt: skip
+                # "24 GB: RTX 3090, RTX 4090"
+                cue = "such_as"
             if family or CUES[cue].fullmatch(text, size.end, gpu.start):
-                self.kinds[size.start] = self.gpus[at:end]
+                self.kinds[size.start] = listed
         # "Ten nodes with two T4": so many times the GPUs of one.
         named = CUES["machines"].search(text)
         self.machines = count_of(named["count"]) if named else 1
@@ -367,7 +427,10 @@ class Sentence:
         alone = CUES["clause_goes_on"].match(self.text, token.end) is not None
         # "RTX 3090: 10,496 CUDA cores, RTX 3080: 8,704"
         gap = gap.removeprefix(":")
-        bound |= before.kind == "gpu" and len(gap) < NEAR / 2 and not set(",.;:()") & set(gap) and alone
+        # "A V100 does 256 a cycle, an A100 can do 512": what it does, not what it has.
+        near = len(gap) < NEAR / 2 and not set(",.;:()") & set(gap)
+        does = re.search(r"\b(?:can|do|does)\b", gap)
+        bound |= before.kind == "gpu" and near and alone and not does
         return said if said in WHOLE and bound else None
 
     def has(self, place: int) -> bool:
@@ -485,11 +548,9 @@ class Sentence:
     @cached_property
     def of_own_subject(self) -> bool:
         """Whether it begins with a subject that no name says: "The successor has", "The larger one runs"."""
-        # Up to its verb, else up to its first value: "Next up: 24 GB".
-        verb = CUES["own_subject"].match(self.text)
-        end = verb.end() if verb else next((t.start for t in self.tokens if t not in self.architectures), 0)
-        other = verb is not None or CUES["goes_on_with"].search(self.text, 0, end) is None
-        return other and not any(t.kind == "field" and t.start < end for t in self.tokens)
+        verb = CUES["own_subject"].match(self.text) or CUES["moves_on"].match(self.text)
+        fields = (t for t in self.tokens if t.kind == "field")
+        return verb is not None and all(t.start >= verb.end() for t in fields)
 
     @cached_property
     def goes_on(self) -> bool:
@@ -529,8 +590,7 @@ class Sentence:
         ):  # fmt: skip
             # "The former has 80 GB." still leaves both to speak of.
             return self.about
-        plain = scan(CUES["aside_of"].sub("", self.text)) if self.about and self.gpus else self.gpus
-        if self.gpus and all(t.kind != "gpu" for t in plain):
+        if self.about and self.gpus and self.enclosed.keys() >= {g.start for g in self.gpus}:
             # "FP4 for inference (MI300X: no FP4)"
             return self.about
         if not self.gpus:

@@ -175,10 +175,11 @@ CHIP = re.compile(_NAMES["chip"])
 
 
 def chip_of(text: str) -> str:
-    """The chip that its cut or its stepping is of: "AD106-350-A1"."""
-    return re.sub(r"(?<=\d{3})-\d{3}.*", "", text)
+    """The chip that its cut or its stepping is of: "AD106-350-A1", "Navi 31 XTX"."""
+    return re.sub(r"(?<=\d{3})-\d{3}.*|(?<=\d) (?:X|L|Pro).*", "", text)
 
 
+_LINE = re.compile(r"(GeForce )?([RG]TX) ?((?!\d000)\d{4}(?: (?:Ti|SUPER|Super))*)")
 # How numbers begin that say which one: "Fourth-generation".
 _ORDINALS = ("first", "secon", "third", "fourt", "fifth")
 _SLOTS = {"single": 1.0, "dual": 2.0, "double": 2.0, "triple": 3.0}
@@ -305,6 +306,11 @@ def scan(text: str) -> tuple[Token, ...]:
             named := catalog.mentions(f"{gpu.text} {short['suffix'] or 'SUPER'}")
         ) and named[0].gpu_ids != ids:  # fmt: skip
             at, ids = short.end(), named[0].gpu_ids
+        if not (ids or more) and (turned := _LINE.fullmatch(gpu.text)):
+            # "GTX 2080" is the RTX 2080: of one number there is one line.
+            called = f"{'RTX' if turned[2] == 'GTX' else 'GTX'} {turned[3]}"
+            named = catalog.mentions(called)
+            ids = named[0].gpu_ids if len(named) == 1 and named[0].text == called else ids
         intel = cue_before("of_intel", text, gpu.start) and gpu.text[0] == "A"
         ids = () if intel or cue_before("of_another_line", text, gpu.start) else ids
         found.append(
@@ -443,7 +449,7 @@ def count_of(written: str) -> int:
 
 def number_of(written: str, factor: float = 1.0) -> Number:
     """A number as printed: 1,792 by thousands, 27,8 by decimals, trailing zeros of whole ones not exact."""
-    plain = re.sub(r"['\u2019\u2009 ]|,(?=\d{3}(?!\d))", "", written).replace(",", ".")
+    plain = re.sub(r"['\u2019\u2009\u00a0\u202f ]|,(?=\d{3}(?!\d))", "", written).replace(",", ".")
     # "400.0" is how programs write 400.
     digits = re.sub(r"(?<=\d{3})\.0$", "", plain.partition("e")[0]).lstrip("0")
     digits = digits if "." in digits else digits.rstrip("0")

@@ -17,6 +17,7 @@ from gpuwise.judge.choose.need import (
     ALL_HOURS,
     ANY_USED,
     COMPUTERS,
+    DIFFUSION,
     HOURS_PER_YEAR,
     HOURS_STATED,
     USUAL_NOTE,
@@ -57,6 +58,8 @@ def limits(need: Need) -> Iterator[str]:
         hours = priced.hours_a_month(need)
         own = ", of what is bought for its loss of value and electricity" * owns
         of_use = f", {usd(need.budget_usd / hours)} for each of {hours:,.0f} h of use{own}"
+        if not (owns or phrases.states_hours(need)):
+            of_use = f", which is to pay for {hours:,.0f} h at the least: {usd(need.budget_usd / hours)}/h"
         yield f"at most {usd(need.budget_usd)}{per}{other}{of_use * need.budget_per_month}"
     if need.least_gb and need.title:
         yield memory_needed(need).rstrip(".")
@@ -81,6 +84,7 @@ def limits(need: Need) -> Iterator[str]:
         (owns and need.sold and need.sold[0], "{} prices" + together * (need.sold == ANY_USED)),
         (bill and bill.usd and f"{bill.of} at {phrases.sum_of(need, bill.usd)}{of_bill}", "{}"),
         (" and ".join(phrases.counted(*each) for each in Counter(need.have).items()), "you have {}"),
+        (", ".join(f"{phrases.short_name(gpu)} with {gb:g} GB" for gpu, gb in need.sizes), "{}"),
         (need.region if need.acquire != "own" else "", "rented in {}, where a source states it"),
         (need.region if owns else "", "prices to buy are of the US, not of {}"),
         (", ".join(need.providers), "of {}"), (", ".join(need.avoid), "not of {}"),
@@ -116,12 +120,14 @@ def question(need: Need) -> str:
     )
     number = f"{low} to {high} GPUs" if low < high else f"{low} GPU{'s' if low > 1 else ''}"
     people = f" for each of {need.users} people" if need.users > 1 else ""
-    mode = "" if need.passes != 1 else f" {need.mode}"  # Adapters learn by runs that are of inference
+    drawn = DIFFUSION.keys() & {need.title.removeprefix("adapters of ")}
+    mode = "" if drawn else f" {need.mode}"  # Adapters learn by runs that are of inference
     # Of several formats each option states its own.
     precision = "" if len(need.formats) > 1 else f" {need.precision}"
     lengths = {tokens_of(registry.get(name).spec.title) for name, _ in need.workloads if not need.task}
     of_tokens = f" of {max(lengths)} tokens" if item_of(need) == "sequence" and max(lengths) else ""
-    return f"{names}{mode}{precision}{of_tokens}, {number}{people}"
+    of_size = of_tokens or f" of {need.pixels} px" * bool(need.pixels)
+    return f"{names}{mode}{precision}{of_size}, {number}{people}"
 
 
 def refusal(need: Need, error: GpuwiseError, item: str) -> str:
@@ -300,7 +306,8 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     shown = first.throughput.times(1 / first.throughput.value if first.parts else 1.0)
     value, low, high = (brief(getattr(shown, end)) for end in ("value", "low", "high"))
     again = f", {RECOMPUTES.detail}" * (RECOMPUTES.detail in first.why)
-    of = " times that" if first.parts else f" {found.item}s/s"
+    of_size = f" of {need.pixels} px" * bool(need.pixels)
+    of = " times that" if first.parts else f" {found.item}s/s{of_size}"
     again += ", where loading of data keeps up" * (need.mode == "train" and found.item == "image")
     said.append(f"speed: {value} ({low} to {high}){of} within 80 %, {known}{again}")
     if first.memory_spare is not None and not need.task:  # Said with its format there
@@ -336,9 +343,14 @@ def setup(need: Need, bought: Option) -> str:
     return "; ".join(part for part in parts if part)
 
 
+def has_no_fans(spec: GpuSpec) -> bool:
+    """Whether a card is made for a server's airflow."""
+    return spec.text("segment") == "server" and spec.text("form") == "pcie"
+
+
 def cooled(spec: GpuSpec, *, served: bool = False) -> str:
     """How a card is cooled; without fans of its own by those of a server, which may be there: `served`."""
-    if spec.text("segment") == "server" and spec.text("form") == "pcie" and not served:
+    if has_no_fans(spec) and not served:
         return "passive cooling: needs a server's airflow or a fan put on it"
     return f"{cooling} cooling" if (cooling := spec.text("cooling")) else ""
 

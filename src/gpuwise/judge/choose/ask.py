@@ -29,11 +29,12 @@ from gpuwise.model import units
 from gpuwise.model.gpu import MODULES
 from gpuwise.model.judgement import Assumptions, Need
 from gpuwise.model.units import Latency, Work
-from gpuwise.workloads import registry
 
 _ASSUMED = frozenset(each.name for each in fields(Assumptions))
 WEEK = "hours_per_week"  # The field of a week's use
 NO_RENT = "Nothing to rent in "
+AS_DEADLINE = "is taken as the deadline"
+WITHIN_NIGHT = "the work of a night is done within 12 hours"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +70,12 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
     }  # fmt: skip
     need = needs.need_for(asked.workload, **stated)
     fields = {name: value for name, value in asked.fields.items() if name not in ("latency", "steps")}
-    if asked.soon and need.items is None and fields.pop("deadline_s", None):
-        fields["ignored"] = (*fields.get("ignored", ()), asked.soon)
+    fields["passes"] = need.passes * fields.get("passes", 1.0)
+    unread = asked.soon or any(re.search(r"\d", word) for word in fields.get("ignored", ()))
+    if need.items is None and unread and (late := fields.pop("deadline_s", None)):
+        said = asked.soon or f"within {units.seconds(late)}, as no amount of work is read"
+        fields["ignored"] = (*fields.get("ignored", ()), said)
+        asked = replace(asked, notes=tuple(n for n in asked.notes if not n.endswith(AS_DEADLINE)))
     if need.task != "infer":
         fields.pop("concurrent", None)
     if stated["gpus"] != asked.gpus and len({count for _, count in fields.get("sets", ())}) == 1:
@@ -134,6 +139,7 @@ class _Reader(Worked):
         self._settle_gpus()
         named = self._read_work()
         self._read_other_work(named)
+        named = self._settle_pixels(named)
         self._settle_work(named)
         precision = self._read_precision(named)
         if "title" not in self.fields:
@@ -160,6 +166,14 @@ class _Reader(Worked):
                 # A day by which the money is spent is no deadline of the work.
                 of_money = ", for the money" if self.take(P.gone) else ""
                 self.ignore(spent[0].strip() + of_money)
+        while self.blank(P.external):
+            self.external = True
+            self.assumed["host_usd"] = 0.0
+            self.usual.setdefault("acquire", "own")
+            self.correct(
+                "A card outside the computer: what its box costs, and what the cable to it takes of its "
+                "speed, is not known here and not counted."
+            )
         self._read_energy_price()
         people = self.said(P.how_many_people) and self._of_llm() and not self.said(P.machines_of_each)
         if people and (each := self.blank(P.size_of_each)):
@@ -167,6 +181,14 @@ class _Reader(Worked):
             self.notes.append(f"{each[0].strip()} is read as the context")
         for words in (P.no_card, P.not_of_work, P.by_rail):
             self.blank(words)
+        self.gpu_hours = self.blank(P.gpu_hours)
+        if self.gpu_hours and not self.gpu_hours[2]:
+            together = self.blank(P.parallel)
+            number = number_of(together[1]) if together else 1
+            self.gpus_at_once = number
+            self.fields |= {"hire_h": amount_of(self.gpu_hours[1]) / number, "acquire": "rent"}
+            hours = f"{self.gpu_hours[0].strip()} on {number} GPUs: {self.fields['hire_h']:,.4g} h"
+            self.notes += [hours] * (number > 1)
         self.ignore(states[0] if (states := self.blank(P.short_states)) else "")
         if plan := self.blank(P.withdrawn):
             self.notes.append(f"{plan[0].strip()}: a plan that is given up, so not read")
@@ -189,13 +211,10 @@ class _Reader(Worked):
             self.notes.append(f"{now[0].strip()}: as it is now")
         if both := self.blank(P.both_loaded):
             self.ignore(both[0])
-        self.gpu_hours = self.blank(P.gpu_hours)
         for name, (words, _) in RULES["features"].items():
             if self.blank(rf"{P.is_needed}(?:{words})(?: {P.needed})?|\b(?:{words}) {P.needed}"):
                 self.fields["feature"] = name
                 self.take(r"\bpcie\b" if name == "nvlink" else "(?!)")  # Which is what there is without it
-        if self.gpu_hours and not self.gpu_hours[2]:
-            self.fields |= {"hire_h": amount_of(self.gpu_hours[1]), "acquire": "rent"}
 
     def _read_energy_price(self) -> None:
         """What a kWh costs; the sum is gone for every other rule, a question about electricity is not."""
@@ -222,7 +241,7 @@ class _Reader(Worked):
         """What the use of one's own machine costs, and for how long it is used."""
         if any(each.period == "night" for each in self.found):
             self.assumed["utilisation"] = USUAL.night
-            self.notes.append("the work of a night is done within 12 hours")
+            self.notes.append(WITHIN_NIGHT)
         if day := self.take(P.day_hours):
             start, end = (
                 int(day[at] or usual) + int(day[f"{at}_min"] or 0) / 60
@@ -230,9 +249,13 @@ class _Reader(Worked):
             )
             half = 24 if max(start, end) > 12 else 12  # Past noon, or midnight
             hours = end - start if end > start else (end - start) % half or half
-            days = 7 if search(r"\b(?:each|every|per) |daily", day[0]) else 5
+            night = any(each.period == "night" for each in self.found)
+            days = 7 if night or search(r"\b(?:each|every|per) |daily", day[0]) else 5
             self.assumed["hours_per_week"] = hours * days
             self.notes.append(f"{day[0].strip()}: {hours:g} hours on {days} days")
+            if night:
+                self.assumed["utilisation"] = hours / 24
+                self.notes = [note for note in self.notes if note != WITHIN_NIGHT]
         if self.times_a_week and not any(each.period for each in self.found):
             if "hours_per_week" not in self.assumed and self._learns():  # As long as the work takes
                 self.notes.append("how long it takes each time is not stated: hours of use are the usual")
@@ -678,7 +701,7 @@ class _Reader(Worked):
                 fields |= {"acquire": fields.get("acquire", "rent"), "hire_h": span_seconds(span) / 3600}
             else:
                 fields["deadline_s"] = span_seconds(span)
-                self.notes.append(f"{span[0].strip()} is taken as the deadline")
+                self.notes.append(f"{span[0].strip()} {AS_DEADLINE}")
         if "deadline_s" in fields and (week := self.assumed.get("hours_per_week")) and self.have:
             fields["deadline_s"] *= week / 168
             self.notes.append(f"{fields['deadline_s'] / 3600:,.0f} hours of use until then")
@@ -730,10 +753,9 @@ class _Reader(Worked):
             self.mark(money.start(), money.end() + each.end())
             self.notes.append(f"{text}{each[0]} are {units.usd(budget * fields['users'])} in all")
             budget *= fields["users"]
-        if self.several > 1 and not self.have and (self._learns() or not self._of_llm()):
+        if self.several > 1 and not self.have:
             budget /= self.several
             self.notes.append(f"{text} for {self.several} machines: {units.usd(budget)} for each")
-            fields["ignored"] = tuple(each for each in fields.get("ignored", ()) if each != self.machines)
         fields["budget_usd"] = budget
         sole = self.rents and not (self.owns or self.have or self.done() or fields.get("either"))
         whole = not per and sole  # Of all that time
@@ -829,10 +851,7 @@ class _Reader(Worked):
     def _read_no_more(self, named: str, precision: str | None) -> None:
         """Says each number that a rule read and that is in no unit in the need: it is a factor of the amount
         of work, or not taken into account."""
-        title = registry.get(own).spec.title if (own := ALIASES.get(named, named)) in registry.names() else ""
-        title += DIFFUSION[named].words if named in DIFFUSION else ""
-        pixels = self.pixels if self.pixels in title else ""
-        parts = (self.fields, self.assumed, self.work, self.gpus, self.mixed, self.notes, pixels)
+        parts = (self.fields, self.assumed, self.work, self.gpus, self.mixed, self.notes, self.pixels)
         stated = repr((parts, named, ALIASES.get(named), precision))
         there = re.findall(r"\d+(?:\.\d+)?(?:e[+-]\d+)?", sub(r"(?<=\d),(?=\d{3})", "", stated))
         values = {f"{float(number):.4g}" for number in there}

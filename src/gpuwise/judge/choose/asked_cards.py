@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import inf
 from typing import Any
 
@@ -13,7 +13,7 @@ from gpuwise.errors import InputError
 from gpuwise.facts import catalog
 from gpuwise.judge.choose import amounts
 from gpuwise.judge.choose import need as needs
-from gpuwise.judge.choose.candidates import FEW, is_sold_new, least_host_usd
+from gpuwise.judge.choose.candidates import FEW, LEAST_BOARD, is_sold_new, least_host_usd
 from gpuwise.judge.choose.need import USUAL
 from gpuwise.judge.choose.rules import RULES, P, compiled, finditer, fullmatch, match, search, sub
 from gpuwise.judge.choose.wording import Words, amount_of, number_of, sellers
@@ -56,13 +56,13 @@ class Cards(Words):
             self.sets = tuple((gpu, count * number) for gpu, count in self.sets)
             self.notes.append(several[0].strip())
             self.several = 1  # All of them count
-        elif not one and self.have and self._of_llm() and not self._learns():
-            self.copies = number
-            self.notes.append(f"each of {number} machines holds the model, for its share of the people")
         elif not one:
-            self.machines = several[0].strip()
-            self.ignore(self.machines)
-            self.notes.append("of one machine: nothing is known of a network between several")
+            self.fields["machines"] = number
+            if self._of_llm() and not self._learns():
+                self.copies = number
+                self.notes.append(f"each of {number} machines holds the model, for its share of the people")
+            else:
+                self.notes.append(f"each row is one of {number} machines, of whose network nothing is known")
 
     def _read_cards(self) -> None:
         """GPUs to compare with how many of each, those that are there, and those that are not to be."""
@@ -105,7 +105,7 @@ class Cards(Words):
                 rf" (?:{P.laptop})\b", after
             ):
                 usual = _of_laptop(usual)
-            owner = compiled(P.owner).search(before, self.places[-1][3] if self.places else 0)
+            owner = compiled(P.owner).search(before, max(self.places[-1][3], owned) if self.places else 0)
             also = owned >= 0 and fullmatch(rf" ?(?:and|plus|\+|&) (?:{P.count}\s*x? ?)?", before[owned:])
             hires = search(rf"\brent(?:ed|ing)? (?:{P.count} ?x? ?)?$", before)
             # "It gives me a T4, V100 or A100": one of them, which is a choice
@@ -128,6 +128,8 @@ class Cards(Words):
             behind_it = after[behind.end() if behind else 0 :]
             kept = None if hires else match(P.kept_behind, behind_it)
             in_it = said or search(P.in_machine, before)
+            first_of_all = fullmatch(rf"(?:{P.count} ?x? ?)?", before)
+            kept = kept or (match(P.in_my_pc, behind_it) if first_of_all else None)
             kept = kept or (in_it and match(r" (?:(?:is|are) )?available(?=$|[,.;])", behind_it))
             begins = None if either else search(P.begins_with_mine, before)
             kept_there = search(P.idle, before) or search(P.inside_mine, before) or begins
@@ -178,10 +180,18 @@ class Cards(Words):
             elif not same["have"] and (sets or added):
                 sets.append((ahead[-1], count))
             self.mark(*same.span())
+        kinds = {gpu for gpu, _ in sets}
+        if len(kinds) > 1 and not have and self._of_llm() and self.take(P.in_one_machine):
+            have, sets = [gpu for gpu, count in sets for _ in range(max(1, count))], []
+            self.notes.append("the GPUs that are named are in one machine")
         if advised and not sets:  # Any other will do, too, and the answer compares them
             self.fields["named"] = tuple(dict.fromkeys(gpu for gpu, _ in advised))
             self.notes.append(f"{', '.join(self.fields['named'])}: advised by others, so compared with all")
         sets += advised if sets else []
+        if any(count == 2 for _, count in sets) and search(
+            r"\b(?:several|multiple) \S", self.text.casefold()
+        ):
+            self.notes.append("several of a card are taken as two")
         if self.take(P.or_others):
             self.notes += [f"{', '.join(dict.fromkeys(gpu for gpu, _ in sets))}: or others"] if sets else []
             sets = []
@@ -209,7 +219,11 @@ class Cards(Words):
             count = next((n for each, n in sets if each == gpu), number_of(more[1] or ""))
             sets = [(gpu, there + count), *(one for one in sets if one[0] != gpu)]
             self.notes += [f"{count} more, beside {there}"] if count > 1 else []
-        if self.said(rf"\b(?:{P.laptop})\b") and not self.said(P.either_computer):
+        if self.external:  # What is in the laptop is there
+            theirs = [gpu for gpu, _ in sets if needs.has_form(catalog.get(gpu), "laptop")]
+            have, sets = have + theirs, [one for one in sets if one[0] not in theirs]
+            self.every(rf"\b(?:{P.laptop})\b")
+        elif self.said(rf"\b(?:{P.laptop})\b") and not self.said(P.either_computer):
             # "My laptop 4060, would a 5090 do it": which may be a card.
             sets = sets if have else [(gpu, n) if n > 1 else (_of_laptop(gpu), 1) for gpu, n in sets]
             have = [_of_laptop(gpu) for gpu in have]
@@ -217,17 +231,14 @@ class Cards(Words):
             self.correct(_unlike_desktop(gpu))
         if len(have) > 1:
             self.take(r"\b(?:the|these|both|of) (?:2|two|both)\b")
-        sizes = re.findall(r"\((\d+)gb\)", self.plain)
-        self.every(r"\(\d+gb\)")
-        sizes += re.findall(r" (\d+) ?gb", " ".join(self.plain[start:end] for *_, start, end in self.places))
-        if len(self.places) == 1 and catalog.get(self.places[0][0]).memory_varies and sizes:
-            self.fields["memory_gb"] = (float(sizes[0]), float(sizes[0]))  # Which is sold with less, too
-        elif sizes and any(catalog.get(gpu).memory_varies for gpu, *_ in self.places):
-            for gpu, _, start, end in self.places:
-                spec = catalog.get(gpu)  # That of one kind of several is not counted
-                own = re.findall(r"(\d+) ?gb", self.plain[start:end]) if spec.memory_varies else ()
-                most = round((spec.memory_bytes or 0.0) / 2**30)
-                self.ignore(*(f"{size} GB of {gpu}" for size in own if int(size) != most))
+        self._read_sizes()
+        for gpu, _ in sets if self.take(P.adapter) else ():
+            if catalog.get(gpu).text("form") in MODULES:
+                name = catalog.get(gpu).name.removeprefix("NVIDIA ")
+                self.correct(
+                    f"{name} is a module for a server's board and no card: on an adapter it needs cooling "
+                    "and a supply of its own, of whose price nothing is known here."
+                )
         self.quotes: tuple[Quote, ...] = ()
         self.sets, self.have, self.barred = tuple(dict.fromkeys(sets)), tuple(have), frozenset(barred)
         if any(number == needs.MOST_TOGETHER for _, number in self.sets):
@@ -240,6 +251,30 @@ class Cards(Words):
             self.correct(f"{needs.ONE_LANE}{' and '.join(joined)}: each counts by itself.")
             self.sets = tuple(dict.fromkeys((gpu, min(number, 1)) for gpu, number in self.sets))
             self.have = tuple(dict.fromkeys(have))
+
+    def _read_sizes(self) -> None:
+        """Memory of computers that are sold with less of it, too, each with its own; of two sizes of one the
+        work says which it takes."""
+        sizes = dict[str, list[float]]()
+        for at, (gpu, count, start, end) in enumerate(self.places):
+            if not catalog.get(gpu).memory_varies:
+                continue
+            end += behind.end() if (behind := match(P.sizes_behind, self.plain[end:])) else 0
+            self.places[at] = (gpu, count, start, end)
+            self.mark(start, end)
+            said = re.findall(r"(\d+) ?gb", self.plain[start:end])
+            sizes.setdefault(gpu, []).extend(map(float, said))
+        self.every(r"\(\d+gb\)")
+        if len(self.places) == 1 and len(only := {*chain(*sizes.values())}) == 1:
+            (size,) = only
+            self.fields["memory_gb"] = (size, size)
+            return
+        if own := tuple((gpu, each[0]) for gpu, each in sizes.items() if len({*each}) == 1):
+            self.fields["sizes"] = own
+        for gpu, each in sizes.items():
+            if len({*each}) > 1:
+                of = " or ".join(f"{size:g}" for size in dict.fromkeys(each))
+                self.notes.append(f"{of} GB of {gpu}: what the work takes says which")
 
     def _read_quotes(self) -> None:
         """Prices that stand beside cards: what is paid now, or what is asked for two of them, or for one of
@@ -408,7 +443,7 @@ class Cards(Words):
         no_module = self.denied["nvlink"] or self.deny(P.module)
         self.form = "pcie" if no_module else self.first(P.board, again=False) or None
         of_card = self.said(rf"{P.money} (?:for|on) (?:the |an? )?(?:gpu|card)\b")
-        if not (self.traits or self.sets or of_card) and self.take(P.computer):
+        if not (self.traits or self.sets or of_card or self.external) and self.take(P.computer):
             self.form = "mobile" if self.said(P.laptop) else "small"
             # Few of them were measured, and none has a price that is fresh.
             self.fields |= {"acquire": "own", "unproven": True, "thrifty": True}
@@ -443,6 +478,8 @@ class Cards(Words):
         if number:
             self.mark(*number.span())
         number = number or self.take(r"()\b(\d{1,2}) ?x\b(?! ?\d)", again=False)
+        if self.gpus_at_once > 1:
+            self.sets = tuple((gpu, self.gpus_at_once) for gpu, _ in self.sets)
         self.number = number[0] if number else ""
         count = number_of(number[2]) if number else 0
         least = number and search(r"\b(?:at least|min(?:imum)?(?: of)?) $", self.plain[: number.start()])
@@ -509,8 +546,10 @@ class Cards(Words):
         one = self.sets[0] if len(self.sets) == 1 else ("", 0)
         if apart or (self.traits and not self.sets):
             self._settle_kind(like)
-        elif one[0] in self.families and (self.rents or fields.get("goal") == "price"):
-            # "An A100" to rent is any of them.
+        elif one[0] in self.families and (
+            self.rents or fields.get("goal") == "price" or self._is_module(one)
+        ):
+            # "An A100" to rent is any of them; of those that nobody sells singly also the card.
             fields["only"] = self.families[one[0]]
             self.gpus = self.gpus if self.gpus and one[1] == 1 else (one[1], one[1])
         elif self.sets:
@@ -530,6 +569,7 @@ class Cards(Words):
         # One kind of computer is ranked at a time. What a laptop that is there may be replaced by is open.
         there = any(needs.has_form(catalog.get(gpu), "laptop") for gpu in self.have)
         either = self.said(P.either_computer)
+        there |= self.external
         cloud = fields.get("either") and not (there or self.sets) and self.take(P.laptop)
         if cloud:  # "Laptop or cloud"
             fields |= {"acquire": "rent", "either": False}
@@ -538,6 +578,13 @@ class Cards(Words):
         laptops = any(needs.has_form(catalog.get(gpu), "laptop") for gpu, _ in self.sets)
         if either and self.form != "mobile" and not laptops:
             self.notes.append("of laptops no price is fresh, so none has a place here: ask for one alone")
+
+    def _is_module(self, one: tuple[str, int]) -> bool:
+        """Whether what is to be bought is sold on a whole board in that variant alone."""
+        gpu, count = one
+        is_module = catalog.get(gpu).text("form") in MODULES and count < LEAST_BOARD
+        asked = self.have or "asks" in self.fields
+        return is_module and self.fields.get("acquire") == "own" and not asked
 
     def _hired(self) -> tuple[str, ...]:
         """Of several GPUs those that the last verb before them, or else the first behind, is to rent: "a 4090
@@ -666,7 +713,9 @@ class Cards(Words):
         )
         fields |= {
             "keep": bool(keep),
-            "beside": {gpu for gpu, _ in sets} <= {*have} and bool(self.said(P.beside_it)),
+            "beside": bool(self.said(P.beside_it))
+            if {gpu for gpu, _ in sets} <= {*have}
+            else bool(self.said(P.joined_to)),
         }
         if {gpu for gpu, _ in sets} <= {*have} and len({*have}) == 1 and self.take(P.how_many_more):
             fields |= {"asks": "number", "beside": True}

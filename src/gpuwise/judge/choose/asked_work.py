@@ -29,6 +29,9 @@ ADAPTERS = 1.15
 WITHIN = 2.0
 # The work that computes in double precision.
 FP64 = "scientific-fp64"
+# Width of the networks that attend to all patches of an image, and pixels on a side of such a patch: with
+# products of 24 n width^2 and attention of 4 n^2 width a layer, n patches take n (6 width + n).
+WIDTHS, PATCH = {"vit-b16": 768, "dit-xl2": 1152, "dit-xl2-512": 1152}, 16
 # What makes images, where no model is named.
 DRAWS = "stable-diffusion"
 _DRAWN = frozenset(model.like for model in DIFFUSION.values())
@@ -76,7 +79,9 @@ class Worked(Cards):
             self.found = (*both, *(each for each in self.found if each is not whole))
             self.notes.append(share[0].strip())
         self.work: Work | None = None
-        self.per_person, self.pixels = False, self.first(P.resolution)
+        self.per_person = False
+        found = self.take(P.resolution)
+        self.pixels = tuple(int(side) for side in re.findall(r"\d{2,}", found[0])[:2]) if found else ()
         for each in self.found:
             for start, end in each.spans:
                 maker = self.plain[start:end].strip()
@@ -220,6 +225,8 @@ class Worked(Cards):
             named = self._no_work()
         else:
             self._read_size_behind(named)
+        if ALIASES.get(named, named) in USUAL.image_networks:
+            self.every(P.convolutions)  # Which it is one of
         start = f"{ALIASES.get(named, named)}-pretrain"
         whole = [name for name in registry.names() if name.startswith(start)]
         if whole and self.said(r"pre-?train|from scratch"):
@@ -232,7 +239,7 @@ class Worked(Cards):
             turns = f", at most {most / people:.2g} GPUs for each, so they take turns" * (most < people)
             machines = f"{self.several} machines" if self.several > 1 else "one machine"
             self.notes.append(f"{machines} that {people} people share{turns}")
-            self.ignore(f"how many share it ({people} people)" if self.by_default else "")
+            self.fields["sharing"] = people
             self.gpus = self.gpus or (1, needs.MOST_TOGETHER)
             if "budget_usd" in self.fields and not self.done():
                 self.fields.setdefault("goal", "speed")
@@ -648,6 +655,7 @@ class Worked(Cards):
                 needs.stands_in(said, row, named)
                 + f", so GPUs compare by it, less surely{needs.UNCOUNTED}" * (not counted)
             )
+            self.stands_in_counted = counted
             if counted:
                 return named
             self._drop_deadline()
@@ -655,7 +663,6 @@ class Worked(Cards):
                 self.ignore(*counted_in)
                 self.notes.append(f"what {' and '.join(counted_in)} cost is not known")
                 self._rent_once()
-            self.ignore(f"{self.pixels} pixels" if self.pixels else "")
             self.stands_in = True  # Nor are epochs of another network's data set
             return named
         for row in catalog.rows(DATA / "no_stand_ins.csv"):
@@ -735,6 +742,33 @@ class Worked(Cards):
                 return str(name)
         return None
 
+    def _settle_pixels(self, named: str) -> str:
+        """The workload of images of the stated size; another size counts by its pixels, and where a network
+        attends to all patches of an image also by their square."""
+        own = ALIASES.get(named, named)
+        model = DIFFUSION.get(named)
+        title = model.words if model else registry.get(own).spec.title if own in registry.names() else ""
+        of_like = search(r"at (\d+) pixels", " ".join(self.notes)) if self.stands_in_counted else None
+        sides = of_like or search(r"\b(\d+) px", title)
+        if not self.pixels:
+            return named
+        size = " x ".join(map(str, dict.fromkeys(self.pixels)))
+        if sides is None or self.mixed or (self.stands_in and not self.stands_in_counted):
+            self.ignore(f"{size} pixels")
+            return named
+        if (exact := f"{own}-{size}") in registry.names():
+            return exact
+        side = int(sides[1])
+        patches, usual = (area / PATCH**2 for area in (self.pixels[0] * self.pixels[-1], side**2))
+        times = patches / usual
+        if width := WIDTHS.get(own):
+            times *= (6 * width + patches) / (6 * width + usual)
+        if times != 1:
+            self.fields |= {"passes": self.fields.get("passes", 1.0) * times, "pixels": size}
+            how = ("patches" if width else "pixels") + ", at best" * (times < 1)
+            self.notes.append(f"an image of {size} px counts as {times:.3g} of {side} px, by its {how}")
+        return named
+
     def _settle_work(self, named: str) -> None:
         """What the amounts say together of the work that was named."""
         data = self.said(rf"\b(?:{units.DATASET_NAMES})\b")
@@ -749,8 +783,11 @@ class Worked(Cards):
         if self.stands_in or self.mixed or not (self.found or timed or self.once):
             return
         if others := [each for each in counted if each.kind in ("other", "audio")]:
-            self.ignore(others[0].words)
-            return
+            self.ignore(*(each.words for each in others))
+            self.found = tuple(each for each in self.found if each not in others)
+            counted = [each for each in counted if each not in others]
+            if not counted:
+                return
         served = is_model(named, self.mode)
         if served and self.mode in (None, "infer") and self._read_requests(True) and not self.found:
             return
@@ -769,12 +806,6 @@ class Worked(Cards):
             if not (data and epochs):
                 self.notes.append(f"{number:g} epochs of {data[0] if data else 'ImageNet'}")
             self.work = whole._replace(items=whole.items * number)
-            return
-        if self.pixels and self.pixels not in _about(need):
-            self.ignore(f"{self.pixels} pixels", *(each.words for each in self.found))
-            self.notes.append(f"images of {self.pixels} pixels take another time, so no total is given")
-            self._drop_deadline()
-            self._rent_once()
             return
         found = amounts.amount(
             self.found, item=item_of(need).partition("-")[0],

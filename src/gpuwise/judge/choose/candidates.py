@@ -209,7 +209,16 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
         # Used for sure comes before what may be of new ones, too.
         sure = {g for o in found if o.kind == "used" and not _is_late(need, o, today) for g in o.gpu_ids}
         found = [o for o in found if o.kind != "street" or sure.isdisjoint(o.gpu_ids)]
-    return prices.current([offer for offer in _of_their_own(found) if _is_sold_so(offer)])
+    return prices.current([o for o in _of_their_own(found) if _is_sold_so(o) and is_of_size(need, o)])
+
+
+def is_of_size(need: Need, offer: Offer) -> bool:
+    """Whether a whole computer has the memory that was asked for, as far as its source states that."""
+    with_gb = re.search(r"\b(?:with|of) (\d+) GB", f"{offer.instance} {offer.note}") if offer.whole else None
+    asked = {gb for gpu, gb in need.sizes if gpu in offer.gpu_ids}
+    if need.memory_gb and need.memory_gb[0] == need.memory_gb[1]:
+        asked |= {need.memory_gb[0]} if catalog.get(offer.gpu_ids[0]).memory_varies else set()
+    return not (with_gb and asked) or float(with_gb[1]) in asked
 
 
 def _of_their_own(offers: Sequence[Offer]) -> Iterator[Offer]:
@@ -543,9 +552,7 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     fixed = np.where(paid_by_second, fixed * np.minimum(1.0, STARTS * works), fixed)
     fixed = np.where(~own & need.batched & ~paid_by_second, fixed * busy, fixed)
     if need.items is not None and need.period_s is None:
-        # Who does so much and no more pays for the whole of a commitment, and for an hour at the least.
-        terms = array([max(LEAST_PAID_H, committed_h(row.offer)) if row.offer else 0.0 for row in rows])
-        terms = np.where(own | paid_by_second, 0.0, terms)
+        terms = array([least_paid_h(need, row) for row in rows])
         fixed = fixed * np.maximum(1.0, terms / np.maximum(time / 3600 / a.utilisation, 1e-9))
     if need.concurrent and need.items is None:
         # What is worth paying for is that all are answered as quickly as was asked.
@@ -601,6 +608,15 @@ def committed_h(offer: Offer) -> float:
     """Hours of a commitment, from an offer's words; 0 without one."""
     term = re.search(r"(\d+) (month|year)s? of commitment", offer.note)
     return float(term[1]) * (HOURS_PER_YEAR / 12 if term[2] == "month" else HOURS_PER_YEAR) if term else 0.0
+
+
+def least_paid_h(need: Need, row: Row) -> float:
+    """Hours of a rent that are paid at the least: who does so much and no more pays for the whole of a
+    commitment, and for an hour."""
+    once = need.items is not None and need.period_s is None
+    if not (once and row.offer and row.way in RENTS) or row.way == "serverless":
+        return 0.0
+    return max(LEAST_PAID_H, committed_h(row.offer))
 
 
 def lost_share(a: Assumptions) -> float:

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
+from functools import partial
 from math import exp, hypot, inf, log
 
 import numpy as np
@@ -262,6 +263,9 @@ def _options(
         each = float(them.per_item[place])
         if need.concurrent and need.items is None:  # Ranked by its hour; an item is of all that it does
             each = float(them.per_hour[place] / (3600 * them.speed[place] * need.assumptions.utilisation))
+        busy_h = float(them.time[place]) / 3600 / need.assumptions.utilisation
+        least_h = priced.least_paid_h(need, row)
+        paid = partial(against, rate, half=half, floor=least_h / busy_h if busy_h > 0 else 0.0)
         option = Option(
             rank=rank, gpu_id=row.gpu, count=row.count, way=row.way,
             provider=row.offer.provider if row.offer else "",
@@ -280,9 +284,9 @@ def _options(
             precision="" if speed.question.precision == need.precision else str(speed.question.precision),
             replicas=speed.replicas, latency_s=speed.seconds if need.latency_s else None,
             time_s=against(rate, float(them.time[place])) if need.items else None,
-            cost_usd=against(rate, float(them.per_item[place]) * need.items * need.users, half)
+            cost_usd=paid(float(them.per_item[place]) * need.items * need.users)
             if need.items and known else None,
-            cost_per_item_usd=against(rate, each, half) if known else None,
+            cost_per_item_usd=paid(each) if known else None,
             energy_j_per_item=joules if joules == joules else None,
             memory_spare=1 - needed / size if needed and (size := memory_of(need, spec)) else None,
             outlay_usd=float(np.nan_to_num(them.outlay[place])) * need.users,
@@ -298,10 +302,14 @@ def _options(
     return tuple(found)
 
 
-def against(speed: Interval, value: float, half: float = 0.0) -> Interval:
+def against(speed: Interval, value: float, half: float = 0.0, floor: float = 0.0) -> Interval:
     """What falls as a speed rises, such as the cost of work: known no better than that speed, and less well
-    by the half width of what else it rests on."""
-    slow, fast = (hypot(log(side), half) for side in (speed.value / speed.low, speed.high / speed.value))
+    by the half width of what else it rests on. At least `floor` times the work's time is paid for, which
+    then depends on no speed."""
+    slower, faster = speed.value / speed.low, speed.value / speed.high
+    whole = max(1.0, floor)
+    sides = max(slower, floor) / whole, whole / max(faster, floor)
+    slow, fast = (hypot(log(side), half) for side in sides)
     return replace(around(value, 0.0, method="log-normal"), low=value * exp(-fast), high=value * exp(slow))
 
 

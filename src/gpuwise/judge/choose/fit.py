@@ -519,7 +519,8 @@ def _money(need: Need, them: Candidates) -> Iterator[Limit]:
             return "no price is known"
         asked = f"over budget: {usd(float(spent[place]))}{unit}{with_host}"
         offer = them.rows[place].offer
-        seen = f" (price of {offer.seen_on[:7]})" if offer and offer.seen_on else ""
+        as_sold = f"{offer.instance}, " if offer and offer.whole and offer.instance else ""
+        seen = f" ({as_sold}price of {offer.seen_on[:7]})" if offer and offer.seen_on else ""
         return f"{asked}{seen}; {usd(need.budget_usd or 0.0)}{unit} are allowed"
 
     def relaxed(value: float) -> Relaxed:
@@ -650,7 +651,8 @@ def last_price(need: Need, gpu: str, offers: Sequence[Offer]) -> str:
         return ""
     last = max(bought, key=lambda offer: offer.seen_on)
     kind = SOLD.get(last.kind, last.kind)
-    return f"; the last to buy it was {usd(last.amount)} ({kind}) in {last.seen_on[:7]}"
+    with_it = f" as a {last.instance}" * (last.whole and bool(last.instance))
+    return f"; the last price of one was {usd(last.amount)}{with_it} ({kind}) in {last.seen_on[:7]}"
 
 
 def contradiction(them: Candidates, found: Sequence[Limit], left: Sequence[str] = ()) -> GpuwiseError:

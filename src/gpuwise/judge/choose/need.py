@@ -653,9 +653,9 @@ def item_of(need: Need) -> str:
     """What the work and its throughput are counted in."""
     if need.task:
         return "token"
-    if need.passes != 1:
-        return "image"
     items = {registry.get(name).spec.item for name, _ in need.workloads}
+    if need.passes != 1 and need.title:
+        return "image"
     return items.pop() if len(items) == 1 else "item"
 
 

@@ -141,11 +141,8 @@ def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
         return f"{brief(first.throughput.value * hours * 3600 * share)} {item}s{each}{busy} at {rate}"
 
     a_month = " a month" * need.budget_per_month
-    if need.budget_usd and not need.budget_per_hour and first.way in RENTS:
-        hours = need.budget_usd / hourly
-        stated = HOURS_STATED.format(week) in need.notes or week != Assumptions().hours_per_week
-        most = priced.hours_a_month(need) if stated else HOURS_PER_YEAR / 12
-        hours = min(hours, most) if a_month else hours
+    if need.budget_usd and not (need.budget_per_hour or need.hire_h) and first.way in RENTS:
+        hours = hours_paid(need, hourly)
         return f"{sum_of(need, hours * hourly, a_month)} pays for {hours:,.0f} h: {done(hours)}"
     if need.hire_h and not first.outlay_usd:
         return f"{usd(hourly * need.hire_h)} for {need.hire_h:,.0f} h, {done(need.hire_h)}"
@@ -161,6 +158,19 @@ def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
     return ", ".join(said)
 
 
+def states_hours(need: Need) -> bool:
+    """Whether the hours of use a week were stated."""
+    week = need.assumptions.hours_per_week
+    return HOURS_STATED.format(week) in need.notes or week != Assumptions().hours_per_week
+
+
+def hours_paid(need: Need, hourly: float) -> float:
+    """Hours of rent that a budget pays for, of a month at most those that are used or that it has."""
+    hours = (need.budget_usd or 0.0) / hourly
+    most = priced.hours_a_month(need) if states_hours(need) else HOURS_PER_YEAR / 12
+    return min(hours, most) if need.budget_per_month else hours
+
+
 def weekly_use(hours_per_week: float) -> str:
     return " around the clock" if hours_per_week == ALL_WEEK else f" of {hours_per_week:.4g} h a week"
 
@@ -170,7 +180,7 @@ def memory_filled(need: Need, option: Option) -> str:
     spec = catalog.get(option.gpu_id)
     size = memory_of(need, spec) or 0.0
     taken = size * (1 - max(0.0, option.memory_spare or 0.0)) / 2**30
-    if spec.memory_varies and not need.memory_gb:
+    if spec.memory_varies and not (need.memory_gb or spec.id in dict(need.sizes)):
         from gpuwise.predictor.fit import USABLE_SHARED  # of language models alone
 
         least = next((each for each in USUAL.shared_gb if USABLE_SHARED * each >= taken), size / 2**30)

@@ -21,7 +21,7 @@ stated in closed form by the workload, and the nearer of two limits of the data 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError, check_wanted
 from gpuwise.facts import catalog, published
-from gpuwise.judge.choose.need import CONTEXTS, DIFFUSION, FORMATS
+from gpuwise.judge.choose.need import CONTEXTS, DIFFUSION, FORMATS, item_of
 from gpuwise.model.gpu import GpuSpec
 from gpuwise.model.judgement import TASKS, Need
 from gpuwise.model.precision import GGUF, Precision
@@ -131,7 +131,7 @@ def gather(
         one = need.passes  # Runs of the workload that an item of the need takes
         return tuple(
             record if one == 1 or record.throughput is None
-            else replace(record, item="image", throughput=record.throughput.times(1 / one),
+            else replace(record, item=item_of(need), throughput=record.throughput.times(1 / one),
                          seconds=record.seconds * (one if need.title in DIFFUSION else 1.0)
                          if record.seconds else None)
             for record in each[0].values()
@@ -193,7 +193,7 @@ def _of_speed(need: Need) -> Need:
         workloads=need.workloads, mode=need.mode, task=need.task, precision=need.precision,
         formats=need.formats, latency_s=need.latency_s, latency_kind=need.latency_kind,
         first_token_s=need.first_token_s, concurrent=need.concurrent, batch=need.batch,
-        context=need.context, reads=need.reads, memory_gb=need.memory_gb,
+        context=need.context, reads=need.reads, memory_gb=need.memory_gb, sizes=need.sizes,
     )  # fmt: skip
 
 
@@ -281,7 +281,7 @@ def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
 
     check_wanted()
     spec, fixed = catalog.get(gpu), need.concurrent or need.batch
-    memory = (memory_of(need, spec) if need.memory_gb else None) or 0.0
+    memory = (memory_of(need, spec) if need.memory_gb or need.sizes else None) or 0.0
     plan = _plan(need, precision, batch=fixed or 1, gpus=count, memory_bytes=memory)
     # Which takes as long as all else, so only where somebody asks for it.
     prompt = bool(need.reads) or need.first_token_s is not None or need.latency_kind == "TTFT"
@@ -612,20 +612,34 @@ def dealt_out(need: Need, gpus: Sequence[str]) -> Dealt | None:
     passes one after the other. None where they do not hold it, or no speed of one is known."""
     from gpuwise.predictor.fit import USABLE, fit
 
-    rooms = [USABLE * (catalog.get(gpu).memory_bytes or 0.0) for gpu in gpus]
-    own = [need.precision] if need.precision in GGUF else [Precision.Q4_K_M]
-    for weights in [Precision.Q8_0, *own] if need.formats else own:
-        plan = _plan(need, weights, memory_bytes=sum(rooms) / USABLE)
-        needed = len(gpus) * fit(replace(plan, gpus=len(gpus)), gpus[0]).needed_bytes
+    for plan, needed, room in _dealt_out(need, gpus):
+        rooms = [USABLE * (catalog.get(gpu).memory_bytes or 0.0) for gpu in gpus]
         speeds = [fit(plan, gpu).tokens_per_s for gpu in gpus]
-        if needed <= sum(rooms) and all(speeds):
+        if needed <= USABLE * room and all(speeds):
             low, value, high = (
                 sum(rooms) / sum(r / getattr(s, end) for r, s in zip(rooms, speeds, strict=True))
                 for end in ("low", "value", "high")
             )
             speed = Interval(value=value, low=low, high=high, level=LEVEL, method="one card after the other")
-            return Dealt(weights, needed, sum(rooms) / USABLE, speed)
+            return Dealt(plan.weights, needed, room, speed)
     return None
+
+
+def _dealt_out(need: Need, gpus: Sequence[str]) -> Iterator[tuple[Plan, float, float]]:
+    """(a plan, what it takes, the memory of all these GPUs) in each format of weights, the shortest last."""
+    from gpuwise.predictor.fit import fit
+
+    room = sum(catalog.get(gpu).memory_bytes or 0.0 for gpu in gpus)
+    own = [need.precision] if need.precision in GGUF else [Precision.Q4_K_M]
+    for weights in [Precision.Q8_0, *own] if need.formats else own:
+        plan = _plan(need, weights, memory_bytes=room)
+        yield plan, len(gpus) * fit(replace(plan, gpus=len(gpus)), gpus[0]).needed_bytes, room
+
+
+def least_dealt_out(need: Need, gpus: Sequence[str]) -> tuple[Precision, float, float]:
+    """(the shortest format of weights, bytes that it takes of all these GPUs, bytes of their memory)."""
+    *_, (plan, needed, room) = _dealt_out(need, gpus)
+    return plan.weights, needed, room
 
 
 def largest_models(need: Need, gpu: str, count: int) -> dict[Precision, str]:
@@ -698,6 +712,8 @@ def recipes(need: Need, gpu: str, count: int) -> str:
 def memory_of(need: Need, spec: GpuSpec) -> float | None:
     """Bytes of memory of a GPU; of one that is sold with less, too, as asked: the most of a range, else its
     least."""
+    if (size := dict(need.sizes).get(spec.id)) and spec.memory_bytes:
+        return min(size * 2**30, spec.memory_bytes)
     if spec.memory_varies and need.memory_gb and spec.memory_bytes:
         low, high = need.memory_gb
         return min((high or low) * 2**30, spec.memory_bytes)

@@ -24,13 +24,75 @@ from gpuwise.judge.choose.phrases import (
     weekly_use,
     weights_of,
 )
-from gpuwise.judge.choose.speeds import AT_ONCE, OLDEST, VLLM, Dealt
+from gpuwise.judge.choose.speeds import AT_ONCE, OLDEST, VLLM, Dealt, dealt_out, least_dealt_out
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import Issue, firsts
 from gpuwise.model.units import brief, seconds, significant, usd
 from gpuwise.predictor.card import is_linked
+
+
+def why_first(found: Recommendation) -> str:
+    """What speaks for the first option where one behind it is as fast and as cheap; empty where none is."""
+    need, first = found.need, found.options[0]
+    if first.frontier or first.way == "unpriced" or not first.cost_per_item_usd:
+        return ""
+    cost, paid = first.cost_per_item_usd.value, first.outlay_usd
+    for other in (o for o in found.options[1:] if o.frontier and o.cost_per_item_usd):
+        dearer = other.cost_per_item_usd and other.cost_per_item_usd.value > cost
+        if dearer or other.throughput.value < first.throughput.value:
+            continue
+        late = need.deadline_s and other.time_s and other.time_s.high > need.deadline_s
+        reasons = {
+            f"takes {usd(other.outlay_usd - paid)} more at once": other.outlay_usd > paid,
+            "is known by its data sheet alone": other.rough and not first.rough,
+            "has a price that is old": other.stale and not first.stale,
+            f"takes {other.count} cards": other.count > first.count,
+            "may be too late": late,
+            "ties up money that a rent does not": other.outlay_usd > 0 and not paid,
+            "is not yours": first.way == "have",
+            "has little memory to spare": (other.memory_spare or 1.0) < LITTLE,
+        }
+        why = next((reason for reason, holds in reasons.items() if holds), "costs as much within 5 %")
+        return f"1 is first though {counted(other.gpu_id, other.count)} is marked: that {why}"
+    return ""
+
+
+def of_all(found: Recommendation) -> str:
+    """What all machines take where several alike are wanted, how many people are on each, and what as many
+    rents as there are people cost."""
+    need, first, number = found.need, found.options[0], found.need.machines
+    bought = next((o for o in found.options if o.outlay_usd), None)
+    rented = next((o for o in found.options if o.way in RENTS and o.per_hour_usd), None)
+    people, hours, said = need.sharing, need.hire_h, list[str]()
+    if number > 1 and first.outlay_usd:
+        said.append(f"{number} such machines take {sum_of(need, number * first.outlay_usd)}")
+    elif number > 1 and first.way in RENTS and first.per_hour_usd:
+        span, paid = f"{hours:,.0f} h" if hours else "an hour", number * first.per_hour_usd * (hours or 1.0)
+        said.append(f"{number} such machines take {sum_of(need, paid)} for {span}")
+    if people > number > 1:
+        each, most = ceil(people / number), number * first.count
+        said.append(f"{people} people are {each} to a machine: {most} of them have a GPU at a time")
+    if need.either and people and hours and rented:
+        paid = people * hours * (rented.per_hour_usd or 0.0)
+        span = f"a GPU for each of {people} people for {hours:,.0f} h is {people * hours:,.0f} GPU-hours"
+        said.append(f"{span}, {sum_of(need, paid)} of {machine_of(rented)}")
+        if bought and number > 1 and bought is not first:
+            said.append(
+                f"{number} of {machine_of(bought)} bought take {sum_of(need, number * bought.outlay_usd)}"
+            )
+    return f"{begun('; '.join(said))}." * bool(said)
+
+
+def hours_paid(found: Recommendation, shown: Sequence[Option]) -> str:
+    """For how many hours of a month each rent is paid by a budget whose hours were not stated."""
+    need = found.need
+    rents = {o.gpu_id: o.per_hour_usd for o in reversed(shown) if o.way in RENTS and o.per_hour_usd}
+    if not (need.budget_usd and need.budget_per_month and len(rents) > 1) or phrases.states_hours(need):
+        return ""
+    hours = (f"{gpu} {phrases.hours_paid(need, each):,.0f}" for gpu, each in [*rents.items()][::-1])
+    return f"hours of a month that {sum_of(need, need.budget_usd)} pay for: {', '.join(hours)}"
 
 
 def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> tuple[str, str]:
@@ -60,15 +122,20 @@ def unknown(found: Recommendation) -> Iterator[str]:
     if several and (need.mode == "train" or need.task):
         yield "how fast several GPUs are together: predicted, not measured"
     mine = {*need.have} if not need.upgrade else set[str]()
-    if len(mine) > 1 or (need.beside and len({*mine, *names}) > 1):
+    apart = len(mine) > 1 or (need.beside and len({*mine, *names}) > 1)
+    if apart and TOGETHER_HOLD not in found.answer:
         waits = ", and in training the faster waits for the slower" * (need.mode == "train")
         yield f"how fast different cards are together in one machine: each is judged by itself{waits}"
     if first.way == "spot":
         yield "when a spot machine is taken back"
     if need.title and not need.least_gb and not need.task:
         yield f"how much memory {need.title.partition(' (')[0]} takes, so none is checked"
+    with_gb = {gpu: f" with {gb:g} GB" for gpu, gb in need.sizes}
     if first.way == "unpriced":
-        yield f"what {phrases.machine_of(first)} costs today"
+        yield f"what {phrases.machine_of(first)}{with_gb.get(first.gpu_id, '')} costs today"
+    paid = {o.gpu_id for o in found.options if o.price_usd} | {first.gpu_id, *need.have}
+    if dear := [f"{phrases.short_name(gpu)}{with_gb[gpu]}" for gpu in with_gb if gpu not in paid]:
+        yield f"what {' and '.join(dear)} costs"
     if first.way in RENTS:
         yield from [f"which offers of no stated place are in {need.region}: left out"] * bool(need.region)
         yield f"what storage{', data sent out' * (not need.egress_gb)} and taxes cost"
@@ -258,6 +325,9 @@ def _faster(found: Recommendation) -> str:
     return f"{begun(phrases.machine_of(fast))} {'is' if fast.count == 1 else 'are'} {much}{cost}."
 
 
+TOGETHER_HOLD = "hold it"  # Said of different cards in one machine
+
+
 def together(gpus: Sequence[str], found: Dealt, price: str = "") -> str:
     """How fast different cards answer together; the last is bought where it has a price."""
     there = Counter(gpus[:-1] if price else gpus).items()
@@ -266,7 +336,22 @@ def together(gpus: Sequence[str], found: Dealt, price: str = "") -> str:
     low, value, high = (brief(getattr(found.tokens_per_s, end)) for end in ("low", "value", "high"))
     memory = f"{found.needed_bytes / 2**30:.3g} of {found.room_bytes / 2**30:.3g} GiB in {found.weights}"
     how = "one answer at a time, layers dealt out by llama.cpp"
-    return f"{name} hold it, {memory}, and do about {value} tokens/s ({low} to {high}), {how}."
+    return f"{name} {TOGETHER_HOLD}, {memory}, and do about {value} tokens/s ({low} to {high}), {how}."
+
+
+def joined(need: Need, gpu: str, count: int, offers: Sequence[Offer]) -> str:
+    """How fast what is there answers together with a number of another GPU, and what these cost."""
+    cards, quote = (*need.have, *[gpu] * count), next((q for q in need.quotes if q.gpu_id == gpu), None)
+    price = f" at {usd(quote.usd)}, as stated," if quote else fit.last_price(need, gpu, offers)
+    asked = f", of {sum_of(need, need.budget_usd)} to spend" if need.budget_usd else ""
+    of = f" ({price.removeprefix('; ')}{asked})" if price.startswith(";") else price
+    if found := dealt_out(need, cards):
+        name, rest = together(cards, found).split(" together ", 1)
+        return begun(f"{'yes: ' * (need.asks == 'able')}{name[0].lower()}{name[1:]}{of} together {rest}")
+    weights, needed, room = least_dealt_out(need, cards)
+    names = " and ".join(counted(each, number) for each, number in Counter(cards).items())
+    takes = f"it takes {needed / 2**30:.3g} of their {room / 2**30:.3g} GiB in {weights}"
+    return begun(f"{'no: ' * (need.asks == 'able')}{names}{of} together do not hold it: {takes}.")
 
 
 def largest(models: Mapping[Precision, str], gpu: str, count: int, context: int) -> str:
@@ -396,6 +481,7 @@ def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]
     """Whether to rent or to buy: what each takes for the same work, and where the two meet; and whether
     buying costs less."""
     a, often, meet = need.assumptions, phrases.MONTH_S / need.period_s if need.period_s else 1.0, ""
+    same = "for the same"
     if need.period_s and rent.cost_usd and own.cost_usd:
         rented, bought = often * rent.cost_usd.value, often * own.cost_usd.value
         span, meet = "a month", _pays(need, rent, own, item)
@@ -409,6 +495,10 @@ def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]
         hourly, energy = _instead_of_rent(need, rent, own)
         rented, bought = hours * hourly, hours * energy + own.outlay_usd * priced.lost_share(a)
         span = f"for {hours:,.0f} h" if _hired(need) else f"in {a.owned_for}{weekly_use(a.hours_per_week)}"
+        rent_h = rented / (rent.per_hour_usd or inf)
+        same = f"for {rent_h:,.0f} h" + ", in which it does as much" * (
+            abs(rent_h / hours - 1) > phrases.WORTH_SAYING
+        )
     less, machine = bought < rented, " with its machine" * bool(own.host_usd)
     price = f"{usd(own.outlay_usd)}{machine}, {phrases.dated(own)}{', old' * own.stale}"
     each = f" for each of {need.users} people" * (need.users > 1)
@@ -416,7 +506,7 @@ def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]
     buy += f" {phrases.sum_of(need, bought)}"
     source = rent.provider and f" from {rent.provider}"
     rents = f"{machine_of(rent)}{each} rented{source}{phrases.priced_at(rent)}"
-    said = f"{'Buy' if less else 'Rent'}: {span} {buy}, {rents} {phrases.sum_of(need, rented)} for the same."
+    said = f"{'Buy' if less else 'Rent'}: {span} {buy}, {rents} {phrases.sum_of(need, rented)} {same}."
     return f"{said} {meet or _from_hours(need, rent, own)}", less
 
 

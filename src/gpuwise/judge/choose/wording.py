@@ -64,6 +64,8 @@ def plainly(text: str) -> str:
     plain = sub(P.two_words, lambda m: str(NUMBERS[m[1]] + NUMBERS[m[2]]), plain)
     # "Two thousand", "half a million"
     plain = sub(P.in_words, lambda m: f"{NUMBERS.get(m[1], 0.5) * rules.MANY[m[2] or '']:.0f}", plain)
+    plain = sub(P.rooms_of, lambda m: str(number_of(m[1]) * int(m[2])), plain)
+    plain = sub(P.days_of_hours, lambda m: f"for {number_of(m[1]) * int(m[2])} hours ", plain)
     plain = sub(P.clock, lambda m: f"{int(m[1]) % 12 + 12 * bool(m[3])}{m[2] or ''} o clock", plain)
     plain = sub(P.crowns, lambda m: f"{m[1] or m[2] or ''} {crown_of(plain)}", plain)
     for pattern, instead in RULES["rewrite"]:
@@ -221,7 +223,8 @@ class Words:
         self.api = False  # Whether an API is named
         self.single, self.small, self.watts_each = False, False, 0.0
         self.several = 1  # Machines, of which one is looked at
-        self.machines = ""  # What they are called where a network between them is not known
+        self.gpus_at_once = 1  # Of hours of GPUs
+        self.external = False  # A card stands outside the computer, which is there
         self.copies = 1  # Of a model, each on a machine that is there, which share the people
         self.some = False  # One kind of GPU is named in the plural, without a number
         self.members = self.people = 1  # Of whom not all are there at once; who share a machine
@@ -233,6 +236,7 @@ class Words:
         self.sets, self.mixed = tuple[tuple[str, int], ...](), tuple[tuple[str, float], ...]()
         self.gpus: tuple[int, int] | None = None  # How many of them
         self.by_use = self.stands_in = False  # No name stands there, but a size or a use, or what is like it
+        self.stands_in_counted = False  # What is like it has as many items, each of so many of its runs
         self.named_at = -1  # Where the name or size stands
         self.mode: Purpose | None = None
         self.found: tuple[amounts.Quantity, ...] = ()  # Amounts of work

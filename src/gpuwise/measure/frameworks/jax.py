@@ -232,23 +232,6 @@ def _cross_entropy(logits: Array, answers: Array) -> Array:
     return -jnp.take_along_axis(likelihood, answers[..., None], -1).mean()
 
 
-def _training(network: networks.Network, config: RunConfig, batch: int) -> ReferenceJob:
-    loss, whole, state, batch_of = first_state(network, config, batch)
-    run = jax.jit(whole, donate_argnums=0) if config.compile else whole
-
-    def step() -> Array:
-        nonlocal state
-        state, value = run(state, batch_of)
-        return value
-
-    def mismatch() -> float:
-        few = {name: x[:COMPARED] for name, x in batch_of.items()}
-        given = state["weights"], {**state["statistics"], **few}, _key(0)
-        return difference(jax.jit(loss)(*given)[0], loss(*given)[0])
-
-    return ReferenceJob(step=step, items=batch, mismatch=mismatch if config.compile else None)
-
-
 def first_state(network: networks.Network, config: RunConfig, batch: int) -> tuple[Loss, Step, State, Values]:
     """(the loss, a whole step, what the first one begins with and changes, what it reads)."""
     forward, values, inputs, answers = _prepared(network, config, batch)
@@ -378,7 +361,20 @@ class JaxAdapter(Adapter[ReferenceJob]):
         jax.config.update("jax_default_matmul_precision", PRODUCTS[config.precision])
         network = networks.NETWORKS[config.workload](config.size == "toy")
         if config.mode == "train":
-            return _training(network, config, batch)
+            loss, whole, state, batch_of = first_state(network, config, batch)
+            train = jax.jit(whole, donate_argnums=0) if config.compile else whole
+
+            def step() -> Array:
+                nonlocal state
+                state, value = train(state, batch_of)
+                return value
+
+            def apart() -> float:
+                few = {name: x[:COMPARED] for name, x in batch_of.items()}
+                given = state["weights"], {**state["statistics"], **few}, _key(0)
+                return difference(jax.jit(loss)(*given)[0], loss(*given)[0])
+
+            return ReferenceJob(step=step, items=batch, mismatch=apart if config.compile else None)
         # Weights of products are stored in the precision beforehand, as torch's tuned recipe does.
         forward, values, inputs, _ = _prepared(network, config, batch)
         if config.precision.autocast is not None:

@@ -49,23 +49,22 @@ def resnet(ops: Operations, x: T, depths: Sequence[int], width: int) -> tuple[T,
     """Bottleneck ResNet v1.5. (B, H, W, 3) -> logits (B, classes)."""
     x = ops.relu(ops.norm(ops.conv(x, "conv1", Conv(width, (7, 7), 2, (3, 3))), "bn1", RESNET_EPS))
     x = ops.pool(x, Pool("max", 3, 2, 1))
-    for stage, depth in enumerate(depths):
-        for block in range(depth):
-            stride = 2 if stage > 0 and block == 0 else 1
-            x = _bottleneck(ops, x, f"layer{stage + 1}.{block}", width * 2**stage, stride, block == 0)
-    return (ops.linear(ops.flat(ops.mean_to(x, 1)), "fc", CLASSES),)
 
-
-def _bottleneck(ops: Operations, x: T, name: str, width: int, stride: int, widens: bool) -> T:
     def conv_norm(value: T, conv: str, norm: str, layer: Conv) -> T:
-        return ops.norm(ops.conv(value, f"{name}.{conv}", layer), f"{name}.{norm}", RESNET_EPS)
+        return ops.norm(ops.conv(value, conv, layer), norm, RESNET_EPS)
 
-    shortcut = x
-    if widens:
-        shortcut = conv_norm(x, "downsample.0", "downsample.1", Conv(4 * width, (1, 1), stride))
-    x = ops.relu(conv_norm(x, "conv1", "bn1", Conv(width)))
-    x = ops.relu(conv_norm(x, "conv2", "bn2", Conv(width, (3, 3), stride, (1, 1))))
-    return ops.relu(conv_norm(x, "conv3", "bn3", Conv(4 * width)) + shortcut)
+    for stage, depth in enumerate(depths):
+        wide = width * 2**stage
+        for block in range(depth):
+            name, stride = f"layer{stage + 1}.{block}", 2 if stage > 0 and block == 0 else 1
+            shortcut = x
+            if block == 0:
+                widen = Conv(4 * wide, (1, 1), stride)
+                shortcut = conv_norm(x, f"{name}.downsample.0", f"{name}.downsample.1", widen)
+            x = ops.relu(conv_norm(x, f"{name}.conv1", f"{name}.bn1", Conv(wide)))
+            x = ops.relu(conv_norm(x, f"{name}.conv2", f"{name}.bn2", Conv(wide, (3, 3), stride, (1, 1))))
+            x = ops.relu(conv_norm(x, f"{name}.conv3", f"{name}.bn3", Conv(4 * wide)) + shortcut)
+    return (ops.linear(ops.flat(ops.mean_to(x, 1)), "fc", CLASSES),)
 
 
 Head = Callable[[Operations, T, str], T]

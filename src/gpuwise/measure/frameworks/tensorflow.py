@@ -122,18 +122,6 @@ ADAM_EPS = 1e-8
 SCALE = 65536.0
 
 
-def _strategy(config: RunConfig) -> Any:
-    kind = "GPU" if config.device == "cuda" else "CPU"
-    if config.gpus == 1:
-        return tf.distribute.OneDeviceStrategy(f"/{kind}:0")
-    if kind == "CPU":
-        # As many logical CPU devices as replicas: before TensorFlow has used the CPU.
-        parts = [tf.config.LogicalDeviceConfiguration() for _ in range(config.gpus)]
-        cpu = tf.config.list_physical_devices("CPU")[0]
-        tf.config.set_logical_device_configuration(cpu, parts)
-    return tf.distribute.MirroredStrategy([f"/{kind}:{i}" for i in range(config.gpus)])
-
-
 def model_of(network: networks.Network, *, training: bool) -> Any:
     """The functional Keras model; outputs are as those of `networks`."""
     operations = Keras(training=training)
@@ -210,19 +198,6 @@ def _cross_entropy(logits: Any, answers: Any) -> Any:
     return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(answers, wide))
 
 
-def _as_if_trained(model: Any, residual: float) -> None:
-    """Statistics and scales of batch norms as after training, see `models.convnet.as_if_trained`."""
-    source = np.random.default_rng(0)
-    for layer in model.layers:
-        if isinstance(layer, keras.layers.BatchNormalization):
-            factor = residual if layer.name.endswith(".bn3") else 1.0
-            size = layer.gamma.shape
-            layer.gamma.assign(factor * source.uniform(*TRAINED["weight"], size))
-            layer.beta.assign(factor * source.uniform(*TRAINED["bias"], size))
-            layer.moving_mean.assign(source.uniform(*TRAINED["running_mean"], size))
-            layer.moving_variance.assign(source.uniform(*TRAINED["running_var"], size))
-
-
 class TensorFlowAdapter(Adapter[ReferenceJob]):
     """Memory grows as it is needed (see `adapter.FRAMEWORKS`), so its peak is true."""
 
@@ -253,13 +228,28 @@ class TensorFlowAdapter(Adapter[ReferenceJob]):
         tf.config.experimental.enable_tensor_float_32_execution(config.precision == "tf32")
         keras.utils.set_random_seed(0)
         network = networks.NETWORKS[config.workload](config.size == "toy")
-        strategy = _strategy(config)
+        kind = "GPU" if config.device == "cuda" else "CPU"
+        if config.gpus == 1:
+            strategy = tf.distribute.OneDeviceStrategy(f"/{kind}:0")
+        else:
+            if kind == "CPU":  # As many logical devices as replicas: before TensorFlow has used it
+                parts = [tf.config.LogicalDeviceConfiguration() for _ in range(config.gpus)]
+                cpu = tf.config.list_physical_devices("CPU")[0]
+                tf.config.set_logical_device_configuration(cpu, parts)
+            strategy = tf.distribute.MirroredStrategy([f"/{kind}:{i}" for i in range(config.gpus)])
         training = config.mode == "train"
         with strategy.scope():
             model = model_of(network, training=training)
             optimizer = optimizer_for(network, model, config) if training else None
-        if not training:
-            _as_if_trained(model, getattr(network, "residual", 1.0))
+        if not training:  # Batch norms as after training, see `models.convnet.as_if_trained`
+            source, residual = np.random.default_rng(0), getattr(network, "residual", 1.0)
+            for layer in model.layers:
+                if isinstance(layer, keras.layers.BatchNormalization):
+                    factor, size = residual if layer.name.endswith(".bn3") else 1.0, layer.gamma.shape
+                    layer.gamma.assign(factor * source.uniform(*TRAINED["weight"], size))
+                    layer.beta.assign(factor * source.uniform(*TRAINED["bias"], size))
+                    layer.moving_mean.assign(source.uniform(*TRAINED["running_mean"], size))
+                    layer.moving_variance.assign(source.uniform(*TRAINED["running_var"], size))
         drawn, right = networks.random_input(network, batch, np.random.default_rng(0))
         inputs = [tf.constant(x, tf.float32 if x.dtype.kind == "f" else tf.int32) for x in drawn]
         answers = tf.constant(right, tf.int32)

@@ -63,7 +63,25 @@ def checks(
 ) -> tuple[Check, ...]:
     """Every check, machine first, then device by device. `samples` and `processes` go with `devices`, one
     each; None = the device did not answer."""
-    checks = [*_machine(devices, torch)]
+    checks = []
+    if devices:
+        checks.append(_check("GPU", ", ".join(f"{info.index}: {info.name}" for info in devices)))
+        driver, cuda, fix = devices[0].driver, devices[0].cuda_driver, None
+        if driver is None:
+            driver = "does not report its version, so results cannot name it"
+            fix = "install the NVIDIA driver again until nvidia-smi shows its version"
+        elif cuda:
+            driver += f", up to CUDA {cuda}"
+        checks.append(_check("driver", driver, fix))
+    elif torch is not None and torch.hip is not None:
+        problem = "no GPU answers; torch is built for ROCm, so an AMD GPU is measured without telemetry"
+        fix = "for watts and clocks install ROCm's amdsmi package into this environment"
+        checks.append(_check("GPU", problem, fix))
+    else:
+        problem = "no GPU found: no NVIDIA driver answers. Measuring the CPU works"
+        fix = "if there is a GPU, install the NVIDIA driver until nvidia-smi lists it"
+        checks.append(_check("GPU", problem, fix, fails=True))
+    checks.append(_torch(devices, torch))
     disk, fix = f"{si(disk_free_bytes, 'B')} free where results are kept", None
     if disk_free_bytes < DISK_BYTES:
         disk += f", less than {si(DISK_BYTES, 'B')}"
@@ -78,29 +96,6 @@ def checks(
 def _check(name: str, detail: str, fix: str | None = None, *, fails: bool = False) -> Check:
     """A finding: a warning where there is something to mend."""
     return Check(name=name, status="fail" if fails else "warn" if fix else "ok", detail=detail, fix=fix)
-
-
-def _machine(devices: Sequence[DeviceInfo], torch: TorchBuild | None) -> Iterator[Check]:
-    if devices:
-        yield _check("GPU", ", ".join(f"{info.index}: {info.name}" for info in devices))
-        driver, cuda, fix = devices[0].driver, devices[0].cuda_driver, None
-        if driver is None:
-            driver = "does not report its version, so results cannot name it"
-            fix = "install the NVIDIA driver again until nvidia-smi shows its version"
-        elif cuda:
-            driver += f", up to CUDA {cuda}"
-        yield _check("driver", driver, fix)
-    elif torch is not None and torch.hip is not None:
-        yield _check(
-            "GPU",
-            "no GPU answers; torch is built for ROCm, so an AMD GPU is measured without telemetry",
-            "for watts and clocks install ROCm's amdsmi package into this environment",
-        )
-    else:
-        problem = "no GPU found: no NVIDIA driver answers. Measuring the CPU works"
-        fix = "if there is a GPU, install the NVIDIA driver until nvidia-smi lists it"
-        yield _check("GPU", problem, fix, fails=True)
-    yield _torch(devices, torch)
 
 
 def _torch(devices: Sequence[DeviceInfo], torch: TorchBuild | None) -> Check:

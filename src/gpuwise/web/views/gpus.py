@@ -99,8 +99,10 @@ def one(facts: Facts, asked: Asked) -> View:
         document=lambda: report.document(spec) | {"page": page.document(whole)},
         content={
             "page": whole,
+            # In place of its command lines it has links; files of pages have no comparisons to link to.
+            "linked": replace(whole, sections=tuple(replace(one, code="") for one in whole.sections)),
             "spec": spec,
-            "pairs": tuple(pair for pair in pairs(facts) if spec.id in pair.split(",")),
+            "near": report.nearest(spec),
             "priced": any(o.gpu_ids == (spec.id,) for o in facts.offers),
             "names": report.products(),
         },

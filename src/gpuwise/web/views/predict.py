@@ -14,6 +14,7 @@ from gpuwise.jobs.facts import Facts
 from gpuwise.jobs.predicting import USUAL_GPUS, FitRequest, traced
 from gpuwise.jobs.predicting import fit as fit_model
 from gpuwise.model import units
+from gpuwise.model.gpu import STALE_DAYS
 from gpuwise.model.judgement import TASKS, Task
 from gpuwise.model.precision import CACHES, PRECISIONS, WEIGHTS, Precision
 from gpuwise.model.question import MODES, Mode, RunConfig, WorkloadSpec
@@ -258,7 +259,8 @@ def leaderboard(facts: Facts, asked: Asked) -> View:
         document=lambda: ranking.document(ordered),
         content={
             "rows": tuple(zip(ordered, drawn, strict=True)),
-            "top": len(ordered) if asked.text("all") else TOP, "leaders": ranking.leaders(found),
+            "top": len(ordered) if asked.text("all") else TOP, "silent": len(found) - len(ordered),
+            "stale_days": STALE_DAYS, "leaders": ranking.leaders(found),
             "asks": asks, "titles": {name: one.title for name, one in METRICS.items()}, "units": units,
             "name": short, "asked": asked, "metric": metric, "metrics": METRICS, "kind": kind,
             "classes": CLASSES, "sort": sort, "unit": METRICS[metric].unit(item) if item else "",

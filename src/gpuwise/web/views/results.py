@@ -13,7 +13,7 @@ from gpuwise.jobs import reporting
 from gpuwise.jobs.facts import Facts
 from gpuwise.model.precision import PRECISIONS
 from gpuwise.model.question import MODES
-from gpuwise.model.result import Interval, Record, Result
+from gpuwise.model.result import Interval, Result
 from gpuwise.model.units import some, whole
 from gpuwise.show import records as speeds
 from gpuwise.show import results
@@ -81,7 +81,16 @@ def workload(facts: Facts, asked: Asked) -> View:
         published.select(some, mode=mode or None, precision=precision or None, gpu_ids=ids)
         for some in (mine, published.select(workload=name))
     )
-    sheets = [sheet for one in SHOWN for sheet in _of_mode(ours, theirs, one) if sheet.table.rows]
+    sheets = []
+    for one in SHOWN:  # The fastest first; bars of two modes would not be comparable
+        here = sorted((r for r in ours if r.question.mode == one), key=lambda r: -r.value)
+        # By the GPU, so that figures of one and of several share an axis.
+        there = sorted((r for r in theirs if r.question.mode == one), key=lambda r: -r.value / r.gpus)
+        alone = [r.throughput.times(1 / r.gpus) for r in there if r.throughput]
+        drawn = [r.throughput for r in here]
+        # A result's name begins with its date.
+        made = speeds.measured_table(here), one, drawn, "with its 95 % interval", "measured", "date"
+        sheets += [_sheet(*made), _sheet(speeds.published_table(there), one, alone, "per GPU", "published")]
     return View(
         title=f"Speeds of {name}",
         template="workload.html",
@@ -91,25 +100,11 @@ def workload(facts: Facts, asked: Asked) -> View:
             "published": [speeds.published_document(row) for row in theirs],
         },
         content={
-            "name": name, "sheets": sheets, "asked": asked,
+            "name": name, "sheets": [sheet for sheet in sheets if sheet.table.rows], "asked": asked,
             "modes": SHOWN, "precisions": PRECISIONS,
         },
         links=_files(facts.results),
     )  # fmt: skip
-
-
-def _of_mode(measured: Sequence[Record], stated: Sequence[Record], mode: str) -> tuple[Sheet, Sheet]:
-    """Ours and others' speeds of one mode, the fastest first: bars of two modes would not be comparable."""
-    ours = sorted((r for r in measured if r.question.mode == mode), key=lambda r: -r.value)
-    # By the GPU, so that figures of one and of several share an axis.
-    theirs = sorted((r for r in stated if r.question.mode == mode), key=lambda r: -r.value / r.gpus)
-    alone = [r.throughput.times(1 / r.gpus) for r in theirs if r.throughput]
-    mine, drawn = speeds.measured_table(ours), [r.throughput for r in ours]
-    return (
-        # A result's name begins with its date.
-        _sheet(mine, mode, drawn, "with its 95 % interval", "measured", "date"),
-        _sheet(speeds.published_table(theirs), mode, alone, "per GPU", "published"),
-    )
 
 
 def _sheet(

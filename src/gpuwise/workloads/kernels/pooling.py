@@ -190,11 +190,8 @@ class TritonMaxPool(nn.Module):
 def arrange_pooling(model: nn.Module) -> None:
     """Put these in place of all max poolings of a model that they can do, in place."""
     for name, module in list(model.named_modules()):
-        if isinstance(module, nn.MaxPool2d) and _can(module):
-            model.set_submodule(name, TritonMaxPool(module))
-
-
-def _can(pool: nn.MaxPool2d) -> bool:
-    square = all(isinstance(n, int) for n in (pool.kernel_size, pool.stride, pool.padding))
-    plain = pool.dilation == 1 and not pool.return_indices
-    return square and plain and pool.stride <= MOST_STRIDE and pool.kernel_size <= MOST_KERNEL  # type: ignore[operator]
+        if isinstance(module, nn.MaxPool2d) and module.dilation == 1 and not module.return_indices:
+            kernel, stride, padding = module.kernel_size, module.stride, module.padding
+            square = isinstance(kernel, int) and isinstance(stride, int) and isinstance(padding, int)
+            if square and stride <= MOST_STRIDE and kernel <= MOST_KERNEL:  # type: ignore[operator]
+                model.set_submodule(name, TritonMaxPool(module))
