@@ -27,7 +27,8 @@ def case(gpu: str, model: str, *traits: float) -> Case:
 def known(scales: dict[str, float], n: int = 200) -> tuple[list[Case], np.ndarray, cross.Errors]:
     """`n` networks on each card, with errors of that card's scale."""
     cases = [case(gpu, f"net {i}") for gpu in scales for i in range(n)]
-    values = np.exp(np.array([DRAW.normal() * scales[c.gpu] for c in cases]))
+    draw = np.random.default_rng(7)
+    values = np.exp(np.array([draw.normal() * scales[c.gpu] for c in cases]))
     return cases, values, cross.errors_of(cases, values, [frozenset({c.gpu}) for c in cases])
 
 
