@@ -145,7 +145,7 @@ SETS: Mapping[str, Asked] = {
         lambda a: of_zoo(a, "held"),
     ),
     "zoo-calibrated": Asked(
-        "the same after `calibrate`", {"mean": 0.10, "median": 0.07},
+        "its machines that kept a file of `calibrate`, after it", {"mean": 0.10, "median": 0.07},
         lambda a: of_zoo(a, "held", calibrated=True),
     ),
     "zoo-seen": Asked("zoo, the other families", {}, lambda a: of_zoo(a, "seen")),

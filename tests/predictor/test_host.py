@@ -121,7 +121,7 @@ def test_a_step_that_follows_the_host_is_known_as_little_as_hosts_are(mode: str)
     near, far = halves_with(late, "spec-only")
     assert near > -log(quick)
     assert far > log(slow)
-    assert halves_with(hidden, "spec-only")[0] < 0.8 * near
+    assert halves_with(hidden, "spec-only")[0] < 0.7 * near
 
 
 def test_where_the_gpu_is_hardly_later_a_slow_host_is_waited_for_and_a_quick_one_gains_nothing() -> None:
@@ -136,4 +136,5 @@ def test_where_the_gpu_is_hardly_later_a_slow_host_is_waited_for_and_a_quick_one
 @pytest.mark.parametrize("mode", ["train", "infer"])
 def test_a_host_that_was_measured_is_known_better(mode: str) -> None:
     (quick, slow), (less, more) = (hosts(mode, calibrated=known) for known in (False, True))
-    assert quick < less < 1.0 < more < slow
+    assert less < 1.0 < more
+    assert more / less < slow / quick
