@@ -87,12 +87,10 @@ FALLBACKS = ("aten.topk", "aten.sort", "aten.histc", "aten.nonzero", "aten.maske
 # Bytes of a row that one block puts in order in one kernel (aten/src/ATen/native/cuda/Sort.cu), or generated
 # code in its registers (torch/_inductor/ir.py, Sort), as a token's experts. Longer rows take several passes.
 FEW_BYTES = 4096
-# Passes of norms and reductions down columns, and of norms whose statistics are known; dimensions of images.
-DOWN, EACH, IMAGE = (
-    frozenset({"columns", "statistics", "bias", "weight"}),
-    frozenset({"infer", "apply", "input"}),
-    4,
-)
+# Passes of norms and reductions down columns, and of norms whose statistics are known.
+DOWN = frozenset({"columns", "statistics", "bias", "weight"})
+EACH = frozenset({"infer", "apply", "input"})
+IMAGE = 4  # Dimensions of images
 # Operators that take many instructions an element.
 MANY = frozenset(
     {"gelu", "silu", "elu", "mish", "tanh", "sigmoid", "hardswish", "hardsigmoid", "sin", "exp", "erf", "pow"}
@@ -234,10 +232,8 @@ def _generated(kernel: Kernel) -> tuple[str, ...]:
     whether one takes many instructions. In inference batch norm has a root and a division for every element,
     activations an error function or an exponential, beside which 16-bit tensors' bytes hardly count."""
     operators = [part.partition(":") for part in kernel.name.removeprefix("aten.").split("+")]
-    passes, names = (
-        {end for *_, ends in operators for end in ends.split(":")},
-        {name for name, *_ in operators},
-    )
+    passes = {end for *_, ends in operators for end in ends.split(":")}
+    names = {name for name, *_ in operators}
     image = len(kernel.shape) == IMAGE  # whose channels are summed up apart from each other, as columns are
     if passes & DOWN or (image and "mean" in names):
         form = "columns"
