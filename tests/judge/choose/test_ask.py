@@ -33,7 +33,7 @@ def test_a_computer_takes_no_card() -> None:
     need = asked("I have a mac studio m2 ultra, thinking of a 3090 for qwen 32b int4, $1500")
     assert need.assumptions.host_usd
     assert len(need.corrected) == 1
-    beside = asked("my laptop has a rtx 4060 8gb, is an egpu box with a 5060 ti 16gb worth it for sdxl loras?")
+    beside = asked("my laptop has a rtx 4060 8gb, is an egpu box with a 5060 ti 16gb for sdxl loras?")
     assert beside.assumptions.host_usd == 0
     assert len(beside.corrected) == 1
 
