@@ -64,7 +64,7 @@ KEY = (
 )
 FORMATS = {"fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "fp4", "int8"}
 # Transfers per second and pin: DDR3, HBM and the GDDR5 of 2011 to GDDR7 and HBM4.
-PIN_RATE = {"HBM": (1e9, 11e9), "GDD": (2.9e9, 32e9), "LPD": (3e9, 10e9), "DDR": (1.6e9, 6e9)}
+PIN_RATE = {"HBM": (1e9, 11e9), "GDD": (2.8e9, 32e9), "LPD": (3e9, 10e9), "DDR": (1.6e9, 6e9)}
 
 
 @cache
@@ -391,7 +391,7 @@ def test_quantities_are_in_base_units() -> None:
     """A value left in GB, MHz or TFLOP/s would be far outside these ranges."""
     for spec in catalog.all_gpus():
         ranges = {
-            "memory_bytes": (2 * 2**30, 1e12),
+            "memory_bytes": (2**30, 1e12),
             "l2_bytes": (2**18, 2**29),
             "boost_hz": (0.6e9, 4e9),
             "base_hz": (0.1e9, 3e9),

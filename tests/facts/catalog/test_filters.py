@@ -41,7 +41,7 @@ def test_memory_that_is_sold_in_decimal_gigabytes_is_found_by_its_number() -> No
     ("words", "low", "high"),
     [
         ("24GB..", 24, 512),
-        ("..24GB", 2, 24),
+        ("..24GB", 1, 24),
         ("24GB..48GB", 24, 48),
         ("24..48GB", 24, 48),
         ("40gb..40gb", 40, 40),
