@@ -229,6 +229,10 @@ def test_a_maker_that_was_named_is_kept_and_a_budget_that_nothing_keeps_is_said_
     code, out, err = gpuwise("choose", "llama-3.1-70b", *words)
     assert code == 0, err
     assert out.splitlines()[1].strip().startswith("None of these keeps the budget of $1,000.")
+    assert ("Buy " in out, "  Over it: 2 x RTX 5090 at " in out) == (False, True)
+    named = "m3 ultra 96gb or rtx pro 6000 for qwen3 30b a3b, single user, under $6500"
+    out = gpuwise("choose", named)[1].splitlines()[1]
+    assert out.strip().startswith("None of these is known to keep the budget of $6,500. Within it: one ")
 
 
 def test_four_bits_and_more_gpus_are_remedies_of_a_model_that_is_too_large(gpuwise) -> None:
