@@ -438,3 +438,12 @@ def test_a_configuration_of_ones_own_is_served_and_trained(gpuwise, tmp_path: Pa
     longer = gpuwise("choose", f"served:hf:{file}", "--gpu", "l4", "--context", "2k")[1]
     assert "beyond the 1,024" in longer
     assert gpuwise("choose", f"served:hf:{tmp_path / 'none.json'}")[0] == 2
+
+
+def test_a_price_of_an_unknown_gpu_is_named_and_another_wrong_row_refused(gpuwise, tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("gpu,amount\nvoodoo,1\nrtx-4090,0.01\n")
+    code, out, err = gpuwise("choose", "resnet50", "--rent", "--prices", str(tmp_path / "mine.csv"))
+    assert (code, "1 x rtx-4090" in out) == (0, True)
+    assert "mine.csv, line 2: unknown GPU 'voodoo'" in err
+    (tmp_path / "mine.csv").write_text("gpu,amount\nrtx-4090,-1\n")
+    assert gpuwise("choose", "resnet50", "--prices", str(tmp_path / "mine.csv"))[0] == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
@@ -1018,11 +1018,16 @@ def _answer(choice: Recommendation) -> Answer[Recommendation]:
     )
 
 
-def offers_with(files: Sequence[Path], rates: dict[str, float], today: date) -> tuple[Offer, ...]:
-    """Every known offer and those of `files`. Raises InputError for a row that cannot be used."""
-    # A row that was skipped might have decided.
+def offers_with(
+    files: Sequence[Path], rates: dict[str, float], today: date, tell: Callable[[str], None]
+) -> tuple[Offer, ...]:
+    """Every known offer and those of `files`; `tell` hears of rows whose GPU is unknown, as it cannot be
+    chosen. Raises InputError for any other row that cannot be used: it might have decided."""
     listed = prices.collect(files, today=today, rates=rates)
     names = {path.name for path in files}
-    if bad := [skip for skip in listed.skipped if skip.file in names]:
-        raise InputError(f"{bad[0].file}, line {bad[0].line}: {bad[0].reason}", hint="mend or remove the row")
+    for skip in (skip for skip in listed.skipped if skip.file in names):
+        said = f"{skip.file}, line {skip.line}: {skip.reason}"
+        if not skip.reason.startswith(prices.UNKNOWN_GPU):
+            raise InputError(said, hint="mend or remove the row")
+        tell(f"skipped: {said}")
     return listed.offers
