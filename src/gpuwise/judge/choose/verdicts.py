@@ -52,7 +52,8 @@ def why_first(found: Recommendation) -> str:
         }
         why = next((reason for reason, holds in reasons.items() if holds), "costs as much within 5 %")
         more = counted(other.gpu_id, other.count)
-        return f"It is first though {more}, {phrases.obtained(other)}, costs no more for the work: that {why}."
+        more += f", {phrases.obtained(other)}"
+        return f"It is first though {more}, costs no more for the work: that {why}."
     return ""
 
 
