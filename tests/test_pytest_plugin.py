@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ import torch._dynamo  # noqa: F401
 
 import gpuwise.measure.frameworks.torch
 import gpuwise.measure.prepare  # noqa: F401
+from gpuwise.jobs import steps
+from gpuwise.measure import telemetry
 
 pytest_plugins = ["pytester"]
 
@@ -53,6 +56,14 @@ def test_what_became_slower_fails(pytester: pytest.Pytester) -> None:
     slower = pytester.runpytest_inprocess(*CPU, *LONGER, *gate)
     slower.assert_outcomes(failed=1)
     slower.stdout.fnmatch_lines(["*test_sleep*of the baseline, slower*"])
+
+
+@pytest.mark.parametrize("load", [0.5, 8.0])
+def test_a_busy_host_is_said_as_bench_says_it(load: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(telemetry, "load_average", lambda: load)
+    monkeypatch.setattr(telemetry, "cpu_count", lambda: 2)
+    measured = steps.time_step(lambda: time.sleep(0.01), name="sleep", device="cpu", time_s=0.1)
+    assert ("contended" in {issue.code for issue in measured.cautions}) is (load > 2)
 
 
 @pytest.mark.slow

@@ -212,8 +212,10 @@ def test_a_killed_session_is_resumed_in_its_file(gpuwise: Call, process: Start, 
     started.communicate(timeout=30)
     first = store.load(path)
     assert [m.config.workload for m in first.measurements] == ["matmul", "copy"]
+    assert "2 of 3 measurements had ended" in gpuwise("show", str(path))[1]
     code, out, err = gpuwise(*words)
     assert code == 0
+    assert "had ended" not in gpuwise("show", str(path))[1]
     assert "2 of 3 measurements are kept from" in err
     assert out.startswith("resnet50 infer")
     whole = store.load(path)

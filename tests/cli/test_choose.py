@@ -229,6 +229,10 @@ def test_a_maker_that_was_named_is_kept_and_a_budget_that_nothing_keeps_is_said_
     code, out, err = gpuwise("choose", "llama-3.1-70b", *words)
     assert code == 0, err
     assert out.splitlines()[1].strip().startswith("None of these keeps the budget of $1,000.")
+    assert ("Buy " in out, "  Over it: 2 x RTX 5090 at " in out) == (False, True)
+    named = "m3 ultra 96gb or rtx pro 6000 for qwen3 30b a3b, single user, under $6500"
+    out = gpuwise("choose", named)[1].splitlines()[1]
+    assert out.strip().startswith("None of these is known to keep the budget of $6,500. Within it: one ")
 
 
 def test_four_bits_and_more_gpus_are_remedies_of_a_model_that_is_too_large(gpuwise) -> None:
@@ -434,3 +438,12 @@ def test_a_configuration_of_ones_own_is_served_and_trained(gpuwise, tmp_path: Pa
     longer = gpuwise("choose", f"served:hf:{file}", "--gpu", "l4", "--context", "2k")[1]
     assert "beyond the 1,024" in longer
     assert gpuwise("choose", f"served:hf:{tmp_path / 'none.json'}")[0] == 2
+
+
+def test_a_price_of_an_unknown_gpu_is_named_and_another_wrong_row_refused(gpuwise, tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("gpu,amount\nvoodoo,1\nrtx-4090,0.01\n")
+    code, out, err = gpuwise("choose", "resnet50", "--rent", "--prices", str(tmp_path / "mine.csv"))
+    assert (code, "1 x rtx-4090" in out) == (0, True)
+    assert "mine.csv, line 2: unknown GPU 'voodoo'" in err
+    (tmp_path / "mine.csv").write_text("gpu,amount\nrtx-4090,-1\n")
+    assert gpuwise("choose", "resnet50", "--prices", str(tmp_path / "mine.csv"))[0] == 2

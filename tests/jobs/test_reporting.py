@@ -82,3 +82,15 @@ def test_a_language_model_that_is_too_large_in_16_bits_may_run_in_4(
     assert tuple(use.verdict for use in two) == verdicts
     assert [use.reason.startswith("in 4 bits") for use in two] == [verdict == "runs" for verdict in verdicts]
     assert all(use.throughput is not None for use in two if use.verdict != "no")
+
+
+@pytest.mark.parametrize(
+    ("gpu", "verdict"), [("rx-7900-xtx", "well suited"), ("arc-b580", "runs"), ("k80", None)]
+)
+def test_a_speed_that_an_engine_has_is_shown_where_torch_s_is_not_known(
+    gpu: str, verdict: str | None
+) -> None:
+    uses = {use.preset: use for use in reporting.uses(Facts(today=TODAY), catalog.find(gpu)).value}
+    for use in (uses["llm-inference"], uses["llm-finetuning"]):
+        assert (use.throughput is not None) is bool(verdict)
+        assert use.verdict == (verdict or "not known")

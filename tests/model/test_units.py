@@ -481,7 +481,8 @@ def test_a_day_that_is_past_none_or_may_be_two_is_refused(text: str) -> None:
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
-        (0, "0.0 GiB"), (64.5 * 2**20, "64.5 MiB"), (102 * 2**20, "102.0 MiB"), (103 * 2**20, "0.1 GiB"),
+        (0, "0.0 GiB"), (64.5 * 2**20, "64.5 MiB"), (102 * 2**20, "102 MiB"), (998 * 2**20, "998 MiB"),
+        (1001 * 2**20, "1.0 GiB"),
         (999.9 * 2**30, "999.9 GiB"), (12_345.6 * 2**30, "12,345.6 GiB"),
     ],
 )  # fmt: skip

@@ -204,6 +204,7 @@ def test_what_is_acknowledged_survives_a_killed_server(tmp_path: Path) -> None:
         token, address = found.groups()
         place = address.removeprefix("http://")
         words = ["push", str(H200 / "repeat-1.json"), "--to", place, "--project", "lab", "--json"]
+        words += ["--tag", "nightly,weekly", "--tag", "b"]
         pushed = subprocess.run(
             [sys.executable, "-m", "gpuwise", *words],
             env={**environment, "GPUWISE_TOKEN": token},
@@ -216,6 +217,7 @@ def test_what_is_acknowledged_survives_a_killed_server(tmp_path: Path) -> None:
     check("push", pushed.stdout)
     again = Team(url)
     assert [row["id"] for row in again.results("lab")] == [BEFORE.id]
+    assert [row["id"] for row in again.results("lab", tag="weekly")] == [BEFORE.id]
     assert [user.name for user in again.users()] == ["owner"]
     again.close()
 

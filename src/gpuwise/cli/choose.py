@@ -102,7 +102,7 @@ def command(
         options |= _ask(sys.stdin.isatty(), rates)
         workload = options.pop("workload")
     # Read before anything is computed: a bad row should not cost a minute.
-    offers = choosing.offers_with(options.pop("files"), rates, printer.today())
+    offers = choosing.offers_with(options.pop("files"), rates, printer.today(), printer.talk)
     given = [result for name in options.pop("measured") for result in store.load_all(store.find(name))]
     if old is not None:
         # Made again as it was, so that what has changed since is the world and not the question.

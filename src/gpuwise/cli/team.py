@@ -18,6 +18,7 @@ from gpuwise import store
 from gpuwise.cli import print as printer
 from gpuwise.cli.options import json_option, options, output_options
 from gpuwise.errors import GateFailed, GpuwiseError, InputError, MachineError
+from gpuwise.model.units import parse_list
 from gpuwise.store import signing
 
 if TYPE_CHECKING:
@@ -236,13 +237,14 @@ def push(
         raise InputError("a push needs a server", hint="--to http://lab:8080, or export GPUWISE_SERVER=...")
     if not token:
         raise InputError("a push needs a token", hint=NEEDS_TOKEN)
+    tags = parse_list(",".join(tags))
     answers = []
     for name in what or ("last",):
         path = store.find(name)
         # What this machine measured goes under its name.
         here = path.parent == store.results_dir()
         usual = re.sub(r"[^A-Za-z0-9._-]+", "-", platform.node()).strip("._-")[:63] if here else ""
-        query = {"project": project, "tag": list(tags), "host": usual if host is None else host}
+        query = {"project": project, "tag": tags, "host": usual if host is None else host}
         beside = path.with_name(path.name + signing.SUFFIX)
         if beside.is_file():
             signature = base64.b64encode(store.read(beside, largest=signing.LONGEST)).decode()

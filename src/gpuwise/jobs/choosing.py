@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
@@ -104,14 +104,19 @@ def _chosen(
     unsaid = (verdicts.UNCHECKED,) if need.asks == "able" else ()  # Of which the verdict speaks
     broken = [n for n in choice.need.notes if n.startswith(BROKEN) and n not in unsaid]
     sent, not_known = verdicts.sent_out(choice.need, choice.options[0], market.offers)
+    over = any(note.startswith(needs.OVER_BUDGET) for note in broken)
+    other = _another(market, needs.settled(need), "limits") if over else None
+    known = "is known to keep" if any(o.way == "unpriced" for o in choice.options) else "keeps"
     said = (
-        *(f"{phrases.begun(note)}." for note in broken),
+        *(f"{phrases.begun(note)}.".replace("keeps", known) for note in broken),
+        f"Within it: {phrases.offered_as(other.options[0])}." if other else "",
         say.not_counted(need),
         *need.corrected,
         largest,
         _beside(market, need),
         billed,
         choice.answer,
+        "" if several else verdicts.why_first(choice),
         "" if several else verdicts.of_all(choice),
         next((f"{phrases.begun(a)}." for a in choice.advice if phrases.COUNTED in a), ""),
         sent,
@@ -529,10 +534,9 @@ def _unhurried(need: Need, note: str) -> Need:
 NOT_TO_RENT = "no offer to rent the named GPUs is known, so others are"
 ON_DEMAND = "no rent on demand of the named GPUs is known"
 OF_ANY_KIND = "none of that kind keeps the limits: of any kind"
-OVER_BUDGET = "none of these keeps the budget"
 NOTHING = "nothing within the limits"
 CAPPED = "at full power these break the limit, so they are held below it: their speed goes with the cube root"
-BROKEN = (NOT_TO_RENT, ON_DEMAND, OF_ANY_KIND, OVER_BUDGET, NOTHING, CAPPED, verdicts.UNCHECKED)
+BROKEN = (NOT_TO_RENT, ON_DEMAND, OF_ANY_KIND, needs.OVER_BUDGET, NOTHING, CAPPED, verdicts.UNCHECKED)
 BY_SHEET = "nothing keeps the limits whose like was measured: by data sheets"
 FEWER = "fewer at once than asked"
 
@@ -605,7 +609,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if error.code == "no-price" and need.quotes and need.region:
         yield noted(f"no price in {need.region} is known, so compared with those of everywhere", region="")
     if error.code == "limits" and len(need.sets) > 1 and need.budget_usd is not None:
-        yield noted(f"{OVER_BUDGET} of {phrases.sum_of(need, need.budget_usd)}", budget_usd=None)
+        yield noted(f"{needs.OVER_BUDGET} of {phrases.sum_of(need, need.budget_usd)}", budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
         if need.mode == "compute" and not need.sold:
             # Kernels compiled once run on: for FP64 an old card that is made for it is worth more.
@@ -1014,11 +1018,16 @@ def _answer(choice: Recommendation) -> Answer[Recommendation]:
     )
 
 
-def offers_with(files: Sequence[Path], rates: dict[str, float], today: date) -> tuple[Offer, ...]:
-    """Every known offer and those of `files`. Raises InputError for a row that cannot be used."""
-    # A row that was skipped might have decided.
+def offers_with(
+    files: Sequence[Path], rates: dict[str, float], today: date, tell: Callable[[str], None]
+) -> tuple[Offer, ...]:
+    """Every known offer and those of `files`; `tell` hears of rows whose GPU is unknown, as it cannot be
+    chosen. Raises InputError for any other row that cannot be used: it might have decided."""
     listed = prices.collect(files, today=today, rates=rates)
     names = {path.name for path in files}
-    if bad := [skip for skip in listed.skipped if skip.file in names]:
-        raise InputError(f"{bad[0].file}, line {bad[0].line}: {bad[0].reason}", hint="mend or remove the row")
+    for skip in (skip for skip in listed.skipped if skip.file in names):
+        said = f"{skip.file}, line {skip.line}: {skip.reason}"
+        if not skip.reason.startswith(prices.UNKNOWN_GPU):
+            raise InputError(said, hint="mend or remove the row")
+        tell(f"skipped: {said}")
     return listed.offers

@@ -153,14 +153,19 @@ def uses(facts: Facts, spec: GpuSpec) -> Answer[tuple[Use, ...]]:
     )
     uses = list(found)
     for place, use in enumerate(uses):
-        # What in 16 bits does not run may in 4, one sequence of a language model at a time.
-        if use.verdict == "no" and (request := _SMALLER.get(use.preset)) is not None:
-            plan = next((plan for plan in fit(replace(request, gpus=(spec.id,))).value if plan.fits), None)
-            if plan is not None and plan.tokens_per_s is not None:
-                work = plan.plan
+        # What in 16 bits does not run may in 4, one sequence of a language model at a time; and an engine's
+        # speed is known of GPUs on which none of torch's kernels was.
+        why = use.no_speed or ("" if use.verdict != "no" else use.reason)
+        if why and (request := _SMALLER.get(use.preset)) is not None:
+            plans = fit(replace(request, gpus=(spec.id,))).value
+            known = [(each.tokens_per_s, each) for each in plans if each.fits and each.tokens_per_s]
+            if known:  # The engine of which most is known there
+                speed, plan = min(known, key=lambda each: each[0].high / each[0].low)
+                work, less = plan.plan, f"; {use.reason}" * bool(use.no_speed and use.reason)
                 uses[place] = replace(
-                    use, verdict="runs", throughput=plan.tokens_per_s, basis=plan.basis,
-                    reason=f"in 4 bits, one sequence at a time; in 16 bits: {use.reason}",
+                    use, verdict="well suited" if use.verdict == "well suited" else "runs", no_speed="",
+                    throughput=speed, basis=plan.basis,
+                    reason=f"in 4 bits, one sequence at a time; in 16 bits: {why}{less}",
                     example=f"{work.model.name} {work.task} {work.weights}",
                 )  # fmt: skip
     return Answer(

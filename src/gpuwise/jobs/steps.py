@@ -11,7 +11,7 @@ from gpuwise.errors import InputError
 from gpuwise.measure import events, telemetry
 from gpuwise.measure.checks import check
 from gpuwise.measure.engine import measure, timing_plan
-from gpuwise.measure.prepare import visible
+from gpuwise.measure.prepare import check_host, visible
 from gpuwise.model.precision import PRECISIONS, Precision
 from gpuwise.model.question import Device, Environment, RunConfig
 from gpuwise.model.result import Comparison, Measurement, Result, Window
@@ -47,6 +47,9 @@ def time_step(
     )
     heard: list[events.Event] = []
     started = datetime.now(UTC).isoformat(timespec="seconds")
+    # As `bench` has it: before the step itself loads the host.
+    load, cores = telemetry.load_average(), telemetry.cpu_count()
+    busy = check_host(load, cores) if device == "cpu" else ()
     measure(step, items, clock_for(device), timing_plan(replace(config, quick=True)), heard.append)
     windows = tuple(event for event in heard if isinstance(event, Window))
     measurement = Measurement(
@@ -61,7 +64,7 @@ def time_step(
         windows=windows,
         warmup_s=next((e.step_s for e in heard if isinstance(e, events.Warmup)), ()),
     )
-    return replace(measurement, cautions=check(measurement))
+    return replace(measurement, cautions=(*busy, *check(measurement)))
 
 
 def against(baseline: Result, measured: Measurement) -> Comparison | None:

@@ -215,6 +215,8 @@ def prepare(
         plan = tuple(config for config in plan if config not in finished)
         session.resume(continued(old, result) if plan else old)
         writer(session.result)
+    kept = {m.config for m in session.result.measurements}
+    session.result = replace(session.result, planned=len(kept | {*plan}))
     return Prepared(session=session, writer=writer, plan=plan)
 
 

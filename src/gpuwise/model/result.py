@@ -394,7 +394,13 @@ class Result(Shown):
     """Every later command that went on with the session, in their order."""
     environment: Environment
     measurements: tuple[Measurement, ...] = ()
+    planned: int = 0  # Measurements that the session was to hold; 0 where nobody says
     source: str | None = None  # Citation, where origin is published
+
+    @property
+    def ended(self) -> int:
+        """How many measurements are complete or failed: fewer than `planned` where it was interrupted."""
+        return sum(m.status != "interrupted" for m in self.measurements)
 
     def __repr__(self) -> str:
         # Thousands of step times would fill a terminal.

@@ -591,9 +591,9 @@ def celsius(value: float | None) -> str:
 
 
 def gibibytes(value: float) -> Amount:
-    """Bytes as GiB, the unit in which allocators and drivers count; less than a tenth of one as MiB."""
-    large = abs(value) >= 0.1 * 2**30 or not value
-    return Amount(f"{value / 2**30:,.1f} GiB" if large else f"{value / 2**20:,.1f} MiB", value, "B")
+    """Bytes as GiB, the unit in which allocators and drivers count; less than one as MiB."""
+    large = abs(value) >= 1000 * 2**20 or not value  # 0.98 GiB: 1.0
+    return Amount(f"{value / 2**30:,.1f} GiB" if large else f"{significant(value / 2**20)} MiB", value, "B")
 
 
 def seconds(value: float) -> Amount:

@@ -139,6 +139,9 @@ def notes(result: Result) -> tuple[str, ...]:
     words, comma, _ = commonprefix(labels if len(labels) > 1 else []).rpartition(", ")  # noqa: RUF071  no paths
     labels = [label.removeprefix(words + comma) for label in labels]
     found = [f"Source: {result.source}"] if result.source else []
+    if result.ended < result.planned:
+        had = f"{result.ended} of {result.planned} measurements had ended"
+        found.append(f"interrupted: {had}; the same command with --resume goes on")
     for each in alike.values():
         numbers, texts = zip(*each, strict=True)
         names = [labels[number] for number in numbers]

@@ -523,7 +523,7 @@ def _note(to: sql.Connection, who: str, what: str, detail: str) -> None:
 def _check_name(what: str, name: str) -> None:
     if not NAME.fullmatch(name):
         problem = f"a {what} is up to 63 letters, digits, . _ and -, not {name[:80]!r}"
-        raise InputError(problem, hint=f"like lab-2 for a {what}")
+        raise InputError(problem, hint=f"a {what} like lab-2")
 
 
 def _digest(token: str) -> str:

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuwise import store
-from gpuwise.judge.accept import fleet
+from gpuwise.judge.accept import card, fleet
 from gpuwise.judge.accept.bundle import Host, gather
 from gpuwise.judge.accept.card import TestedCard, lookup
 from gpuwise.judge.accept.fleet import Fleet
-from gpuwise.model.question import Environment
+from gpuwise.model.question import Environment, RunConfig
 from gpuwise.model.result import Result, Window
 
 from ...stopwatch import stopwatch
@@ -197,3 +197,12 @@ def test_two_hundred_files_in_a_second_and_a_half(tmp_path: Path, slowness: floa
     assert set(refused) == slow | {hot}
     assert {r.code for r in refused[hot].issues} == {"hot"}
     assert spent_s < 1.5 * slowness, spent_s
+
+
+def test_a_file_of_one_s_own_is_named_without_the_digest_of_its_text() -> None:
+    config = RunConfig(
+        workload="my2.py:tinyconv", content="d64c86e6c620", mode="train", precision="fp32", batch=8
+    )
+    asked = card.question(replace(speed("copy", 1.0), config=config))
+    assert card.named(asked) == "my2.py:tinyconv train fp32, batch 8"
+    assert card.named(card.question(speed("copy", 1.0))) == "copy fp32"

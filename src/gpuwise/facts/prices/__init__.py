@@ -118,6 +118,10 @@ class Month:
     source: str
 
 
+# How the reason begins of a row that the catalog, and not its file, leaves out.
+UNKNOWN_GPU = "unknown GPU"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skipped:
     """A row that was left out, and why."""

@@ -20,7 +20,7 @@ from typing import cast, get_args
 
 from gpuwise import store
 from gpuwise.errors import InputError
-from gpuwise.facts.prices import PriceList, Skipped, day, seller_ids
+from gpuwise.facts.prices import UNKNOWN_GPU, PriceList, Skipped, day, seller_ids
 from gpuwise.model import units
 from gpuwise.model.gpu import RENTS, Offer, OfferKind, Source
 
@@ -115,7 +115,7 @@ def _offer(
         raise ValueError("no GPU is named")
     gpu_ids = seller_ids(gpu[:80])
     if not gpu_ids and not unknown_gpus:
-        raise ValueError(f"unknown GPU {gpu[:40]!r}")
+        raise ValueError(f"{UNKNOWN_GPU} {gpu[:40]!r}")
     money = units.read_money(row.get("amount", ""))
     if money.amount <= 0:
         raise ValueError(f"an amount of {money.amount:g} is not a price")

@@ -50,7 +50,9 @@ def question(m: Measurement) -> Key:
 def named(key: Key) -> str:
     """In a reason: `copy-l2 fp32 8`, `resnet50 train bf16, batch 64`, `all-reduce fp32 over 8 GPUs`."""
     text, batch, _ = key
-    words = text.replace(":stock", "").replace(":", " ").replace(" limit", "").replace(" eager", "")
+    # A file of one's own keeps its name, without the digest of its text.
+    words = re.sub(r"(\.py:[^:]+):[0-9a-f]+(?=:)", r"\1", text.replace(":stock", ""))
+    words = re.sub(r"(?<!\.py):", " ", words).replace(" limit", "").replace(" eager", "")
     words = re.sub(r" x(\d+) weak", r" over \1 GPUs", re.sub(r" (\d+)nodes", r" of \1 hosts", words))
     if batch and " over " in words and ":limit" in text:
         return f"{words}, {batch} MiB"

@@ -100,6 +100,7 @@ MOST_YEARS, HOURS_PER_YEAR = 30, 365.25 * 24
 USUAL_TPOT_S = 0.050
 IN_PACE = "each token within 50 ms"
 USUAL_NOTE = f"by default {IN_PACE} (--latency)"
+OVER_BUDGET = "none of these keeps the budget"
 ONE_READER, ALL_HELD = "for one person at a time", "for as many at once as each holds, whose speeds add up"
 HOURS_STATED = "{:.3g} h of use a week"
 ALL_HOURS = "used around the clock, as no hours are stated (--hours-per-week)"

@@ -34,7 +34,7 @@ from gpuwise.predictor.card import is_linked
 
 
 def why_first(found: Recommendation) -> str:
-    """What speaks for the first option where one behind it is as fast and as cheap; empty where none is."""
+    """What speaks for the first option where one behind it is as fast and as cheap."""
     first, paid = found.options[0], found.options[0].outlay_usd
     for other in () if first.frontier else (o for o in found.options[1:] if o.frontier):
         cost = phrases.times(other.cost_per_item_usd, first.cost_per_item_usd)
@@ -51,7 +51,9 @@ def why_first(found: Recommendation) -> str:
             "has little memory to spare": (other.memory_spare or 1.0) < LITTLE,
         }
         why = next((reason for reason, holds in reasons.items() if holds), "costs as much within 5 %")
-        return f"1 is first though {counted(other.gpu_id, other.count)} is marked: that {why}"
+        more = counted(other.gpu_id, other.count)
+        more += f", {phrases.obtained(other)}"
+        return f"It is first though {more}, costs no more for the work: that {why}."
     return ""
 
 
@@ -509,6 +511,9 @@ def meets(found: Recommendation) -> str:
     if rent is None or own is None or need.either or need.have or need.sets or priced.is_once(need):
         return ""
     said = _pays(need, rent, own, found.item) or _from_hours(need, rent, own)
+    less = phrases.times(own.cost_per_item_usd, rent.cost_per_item_usd)
+    if found.options[0] is rent and less and less < 1 and not need.period_s:
+        return ""  # As is assumed already: `why_first` says why it is not first
     return said.rstrip(".").replace("Buying", f"buying {machine_of(own)}", 1)
 
 
