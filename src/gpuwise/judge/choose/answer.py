@@ -30,6 +30,7 @@ from gpuwise.judge.choose.phrases import dated, machine_of, often, what_it_does
 from gpuwise.judge.choose.speeds import (
     AT_ONCE,
     BY,
+    DIES,
     FIRST_TOKEN,
     IDLE,
     RECOMPUTES,
@@ -412,6 +413,6 @@ def why(
     if need.task == "infer" and speed.notes:
         if not need.concurrent and (batch := re.fullmatch(r"batch (\d+)", speed.notes[0])):
             yield f"{int(batch[1]) * found.replicas}{AT_ONCE}"
-        yield from (n for n in speed.notes[1:] if n.startswith((FIRST_TOKEN, BY)) or n.endswith(IDLE))
+        yield from (n for n in speed.notes[1:] if n.startswith((FIRST_TOKEN, BY)) or n.endswith((IDLE, DIES)))
     if speed.bound:
         yield f"bound by {speed.bound}"
