@@ -31,6 +31,9 @@ def accused(text: str) -> list[str]:
         ("Ada / Hopper (RTX 4090, H100)", []),
         ("- 12 GB: RTX 3090, RTX 4090", ["NVIDIA GeForce RTX 3090: 12 GB", "NVIDIA GeForce RTX 4090: 12 GB"]),
         ("- 48 GB: 2x RTX 3090, A40", []),
+        # What is only compared with is not what the text goes on about, nor is a variant of a short name.
+        ("The RTX 4090 is slower than an A100/H100. And GDDR6X gets hot.", []),
+        ("The RX 7900 XT beats the RX 6950 XT, with 61.4 TFLOPS on the XTX card.", []),
         # A clause in front is of the GPU behind its comma.
         (
             "The T4 is old. While featuring 20 RT cores and 24 GB, the RTX 4060 Ti is not fast.",

@@ -1188,3 +1188,16 @@ def test_chips_with_two_names_and_bridges_accuse_nobody() -> None:
 def test_transistors_are_counted_in_the_unit_of_their_label(unit: str, figures: str, verdict: str) -> None:
     text = f"| GPU | RTX 4090 | RTX 3090 |\n|---|---|---|\n| Transistors ({unit}) | {figures} |"
     assert {f.verdict for f in audit.audit_text(text, "a.md").findings} == {verdict}
+
+
+def test_columns_of_chips_are_of_the_products_that_are_made_of_them() -> None:
+    text = (
+        "| | Volta GV100 | Ampere GA100 | Hopper GH100 |\n|---|---|---|---|\n"
+        "| Memory | 16/32 GB | 40/80 GB | 80 GB |\n| Bandwidth | 900 GB/s | 2.0 TB/s | 33.5 TB/s |\n"
+        "| Launch | 2017 | 2020 | 2022 |\n| SMs | 84 | 128 | 144 |\n| Power | 300 W | 400 W | 700 W |\n"
+    )
+    found = audit.audit_text(text, "a.md").findings
+    assert [f.stated for f in found if f.verdict == "contradicts"] == ["33.5 TB/s"]
+    # The whole chip has what no product uses all of.
+    assert {f.verdict for f in found if f.field == "sm_count"} <= {"cannot tell", "agrees"}
+    assert sum(f.verdict == "agrees" for f in found) >= 14

@@ -33,6 +33,19 @@ def test_a_computer_takes_no_card() -> None:
     need = asked("I have a mac studio m2 ultra, thinking of a 3090 for qwen 32b int4, $1500")
     assert need.assumptions.host_usd
     assert len(need.corrected) == 1
+    beside = asked("my laptop has a rtx 4060 8gb, is an egpu box with a 5060 ti 16gb worth it for sdxl loras?")
+    assert beside.assumptions.host_usd == 0
+    assert len(beside.corrected) == 1
+
+
+def test_what_somebody_gives_a_month_is_no_bill() -> None:
+    need = asked("boss gives me 400 dollars a month for a server for llama 3.1 8b, what do i rent")
+    assert (need.bill, need.budget_usd, need.budget_per_month) == (None, 400, True)
+    assert asked("we rent at 400 dollars a month, llama 3.1 8b").bill is not None
+    # What takes only the hours that its work needs is paid for these.
+    month = asked("train bert-large on 2 million sentences of 128 tokens each month, $50 a month")
+    assert month.batched
+    assert not any("pay for" in said for said in limits(month))
 
 
 @pytest.mark.parametrize(

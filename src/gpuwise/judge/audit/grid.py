@@ -22,6 +22,7 @@ from gpuwise.judge.audit.cells import (
 )
 from gpuwise.judge.audit.read import Cell
 from gpuwise.judge.audit.words import (
+    CHIP,
     COUNTED,
     COUNTS,
     CUES,
@@ -205,6 +206,19 @@ def name_of(text: str) -> Subject | None:
     form = CUES["form_name"].search(text, gpus[-1].end) if found and not found.several else None
     one = form and "/" not in (text[: form.start()].rstrip()[-1:], text[form.end() :].lstrip()[:1])
     return variant(found, form[0]) if found and form and one else found
+
+
+def of_chip(text: str) -> Subject | None:
+    """The products of the chip that a cell names, whatever product is called so, too."""
+    named = CHIP.findall(text) if len(text) <= NAME else ()
+    if len(named) != 1 or not (ids := products_of(chip_of(named[0]))):
+        return None
+    return Subject(text, ids, die=True)
+
+
+def products_of(chip: str) -> tuple[str, ...]:
+    """The GPUs of the catalog that have a chip."""
+    return tuple(s.id for s in catalog.all_gpus() if (s.text("chip") or "").lower() == chip.lower())
 
 
 def count_in(text: str) -> int:
@@ -484,6 +498,9 @@ class Grid:
         # A name that spans all columns is a title, not the head of each.
         title = len({cell.text for cell in self.header}) == 1 < len(self.header)
         owners = {i: name_of(cell.text) for i, cell in enumerate(self.header) if not title}
+        chips = {i: of_chip(cell.text) for i, cell in enumerate(self.header) if i}
+        if not title and len([*filter(None, chips.values())]) >= max(LEAST, FIRM * len(chips)):
+            owners = chips  # "Pascal GP100 | Volta GV100", which is a product's name, too
         self.columns = {i: owner for i, owner in owners.items() if owner is not None}
         if {*self.columns} == {0} and not any(cell.text.strip() for cell in self.header[1:]):
             # "Specs at a glance: RTX 2080 Ti" above empty cells is the title of the rows.
@@ -622,6 +639,7 @@ class Grid:
                 # A label that speaks of a total says what it is, where the GPUs are counted.
                 said = total and CUES["total"].search(placed.label) is not None
                 claim = replace(claim, total=total, sure=claim.sure or (said and sure))
+            claim = replace(claim, of_any=owner.die)
             if headed or row in systems or (_is_of_system(placed.label) and not told_of_all):
                 claim = replace(claim, doubt="of a system")
             if claim.field in IN_CONTEXT:

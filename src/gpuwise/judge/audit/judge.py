@@ -35,7 +35,7 @@ from gpuwise.judge.audit.agree import (
 from gpuwise.judge.audit.cells import FORMATS, IN_SUM, POINTED, SUMMED, WHOLE, in_thousands
 from gpuwise.judge.audit.doubts import LEAST, MOST_RIGHT, ROWS, Doubts
 from gpuwise.judge.audit.evidence import alike
-from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism
+from gpuwise.judge.audit.explain import OF_DIE, SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism
 from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.meanings import MACHINE, OF_SUPERCHIP, is_disputed, means_other
 from gpuwise.judge.audit.support import CONFIRMED, Support
@@ -160,7 +160,8 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     claims = [replace(c, count=1) if (c.block, c.gpu) in singles and not c.total else c for c in claims]
     for claim in claims:
         plain = len(claim.values) == 1 and claim.count == 1 and claim.field not in SHARED - {"memory_type"}
-        if len(claim.gpu_ids) > 1 and not claim.several and plain and claim.block >= GRID:
+        one = len(claim.gpu_ids) > 1 and not (claim.several or claim.of_any)
+        if one and plain and claim.block >= GRID:
             rows[claim.block, claim.gpu].append(claim)
     chosen: dict[tuple[int, str], tuple[str, ...]] = {}
     largest: dict[tuple[int, tuple[str, ...]], tuple[str, ...]] = {}
@@ -277,6 +278,8 @@ def _verdict(claim: Claim, right: bool, support: Support) -> Verdict:
     several = claim.several and claim.block < GRID
     # "Volta: GV100, 2017" is about the chip, which a Quadro is named after.
     of_chip = claim.gpu in catalog.chips()
+    # Below "Ada AD102" may stand what the whole chip has.
+    of_chip |= claim.of_any and claim.block >= GRID and claim.field in OF_DIE
     if not known or silent or several or not claim.sure or together or of_chip or claim.field in BY_MAKER:
         return "cannot tell"
     # The figure of any variant of the name, in whichever form it is printed, may be what is meant.

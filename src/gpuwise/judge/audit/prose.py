@@ -268,7 +268,7 @@ def _chip_led(text: str, about: Subject | None) -> Subject | None:
     chip = next((t for t in named if t.kind != "field"), None)
     if led is None or chip is None or chip.field != "chip" or chip.start > led.end():
         return None
-    ids = tuple(s.id for s in catalog.all_gpus() if (s.text("chip") or "").lower() == chip.name.lower())
+    ids = grid.products_of(chip.name)
     if any(t.kind == "gpu" for t in named) or not ids:
         return None
     if about is not None and set(about.gpu_ids) <= {*ids} and not about.several:

@@ -158,6 +158,12 @@ class Sentence:
         }
         # By start the GPUs that another one is compared with or derived from; "8 x H100" counts it.
         self.compared = {g.start for g in self.gpus if self.before("compared", g.start)}
+        for one, other in pairwise(self.gpus):
+            # "slower than A100/H100", than either
+            if one.start in self.compared and re.fullmatch(
+                r" ?/ ?| or (?:the |an? )?", text[one.end : other.start]
+            ):
+                self.compared.add(other.start)
         self.related = {
             g.start for g in self.gpus if g.count == 1
             and (
@@ -608,7 +614,7 @@ class Sentence:
         # "Its 300 GB/s are half of the A10's", but "Its 300 GB/s put the L4 behind".
         if related and self.about is None:
             return None
-        if self.about is not None and (related or (it and (it["it"] or not self.uncompared))):
+        if self.about is not None and (related or not self.uncompared or (it and it["it"])):
             return self.about
         everyone, first = subject(self.gpus), self.gpus[0]
         if self.about is not None and CUES["for_example"].search(self.text, 0, first.start):

@@ -59,7 +59,9 @@ def limits(need: Need) -> Iterator[str]:
         hours = priced.hours_a_month(need)
         own = ", of what is bought for its loss of value and electricity" * owns
         of_use = f", {usd(need.budget_usd / hours)} for each of {hours:,.0f} h of use{own}"
-        if not (owns or phrases.states_hours(need)):
+        if need.batched:
+            of_use = ""  # Its hours are those that the work takes
+        elif not (owns or phrases.states_hours(need)):
             of_use = f", which is to pay for {hours:,.0f} h at the least: {usd(need.budget_usd / hours)}/h"
         yield f"at most {usd(need.budget_usd)}{per}{other}{of_use * need.budget_per_month}"
     if need.least_gb and need.title:

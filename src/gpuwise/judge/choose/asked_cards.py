@@ -688,7 +688,7 @@ class Cards(Words):
         soc = any(catalog.get(gpu).text("form") == "soc" for gpu in have) and "budget_usd" not in fields
         forms = [catalog.get(gpu).text("form") for gpu in (*have, *(gpu for gpu, _ in sets))]
         closed = [form in needs.COMPUTERS for form in forms]
-        if all(closed[: len(have)]) and not all(closed):  # A Mac or a laptop beside a card
+        if all(closed[: len(have)]) and not (all(closed) or self.external):  # A Mac or a laptop beside a card
             self.assumed.setdefault("host_usd", least_host_usd())
             self.correct(f"{have[0]} takes no such card: it needs a PC, which is counted.")
         theirs = fields.get("memory_gb", ("", ""))[1] in (*sizes, sum(sizes))

@@ -21,6 +21,8 @@ from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import speeds as known_speeds
 from gpuwise.judge.choose.candidates import (
+    PAID,
+    STATED,
     Array,
     Candidates,
     Mask,
@@ -646,7 +648,8 @@ def no_price(need: Need, gpu: str, offers: Sequence[Offer] = (), together: int =
 
 def last_price(need: Need, gpu: str, offers: Sequence[Offer]) -> str:
     """What was last asked for a card, however long ago; empty where nobody was, or rent is what counts."""
-    bought = [o for o in offers if o.gpu_ids == (gpu,) and not o.per_hour and o.count == 1 and o.seen_on]
+    asked = (o for o in offers if o.gpu_ids == (gpu,) and o.source.title not in (PAID, STATED))
+    bought = [o for o in asked if not o.per_hour and o.count == 1 and o.seen_on]
     if need.acquire == "rent" or not bought:
         return ""
     last = max(bought, key=lambda offer: offer.seen_on)
