@@ -37,7 +37,7 @@ from gpuwise.model.precision import GGUF, Precision
 from gpuwise.model.question import Part, RunConfig
 from gpuwise.model.result import Basis, Interval, Issue, Record, Result, grouped, records_of, refused
 from gpuwise.model.units import brief, gibibytes, percent, seconds
-from gpuwise.predictor.card import die, dies, runs_llama_cpp, runs_vllm
+from gpuwise.predictor.card import dies, runs_llama_cpp, runs_vllm
 from gpuwise.predictor.evidence import answers
 from gpuwise.predictor.forecast import FITS, WAITING_SHARE
 from gpuwise.predictor.rates import LEVEL, around, transfer_half
@@ -366,7 +366,7 @@ def no_units(gpu: str, weights: Precision) -> bool:
 
 def _prompt_token_s(found: Fit) -> float:
     """Seconds for each token of prompts, of which an engine reads several at once."""
-    from gpuwise.predictor.card import card
+    from gpuwise.predictor.card import card, die
     from gpuwise.predictor.fit import prompt_seconds
 
     plan, on = found.plan, die(card(found.gpu_id, sheet=True))
