@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from gpuwise.facts import catalog
 from gpuwise.judge.choose.fit import made_for_fp64
 from gpuwise.model.result import Interval, Record
+from gpuwise.predictor.forecast import TOGETHER
 
 from ..records import predicted
 
@@ -434,3 +436,30 @@ def test_a_configuration_of_ones_own_is_served_and_trained(gpuwise, tmp_path: Pa
     longer = gpuwise("choose", f"served:hf:{file}", "--gpu", "l4", "--context", "2k")[1]
     assert "beyond the 1,024" in longer
     assert gpuwise("choose", f"served:hf:{tmp_path / 'none.json'}")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        (("llama-3.1-8b", "--mode", "infer"), "2 of 2 dies"),
+        (("llama-3.1-8b", "--mode", "lora"), "1 of 2 dies"),
+        (("resnet50", "--unproven", "ok"), "of the whole card, 2 dies"),
+    ],
+)
+def test_which_dies_of_a_card_a_speed_is_of_is_said(
+    gpuwise, tmp_path: Path, monkeypatch, work: tuple[str, ...], said: str
+) -> None:
+    def whole(config, gpus, *, count, batch, source=None):
+        dies = {"mi250x": (f"of the whole card, 2{TOGETHER}",)}
+        made = (_predict(config, gpu, count, batch) for gpu in gpus)
+        return tuple(replace(each, notes=dies.get(each.gpu_id, ())) for each in made)
+
+    monkeypatch.setattr("gpuwise.predictor.forecast.forecast", whole)
+    path = tmp_path / "own.csv"
+    path.write_text("gpu,amount,count,kind\nmi250x,1.5,1,on-demand\nmi210,1,1,on-demand\n")
+    _, out, _ = gpuwise(
+        "choose", *work, "--gpu", "mi250x,mi210", "--gpus", "1", "--prices", str(path), "--json"
+    )
+    found = {option["gpu_id"]: " ".join(option["why"]) for option in json.loads(out)["options"]}
+    assert said in found["mi250x"]
+    assert "dies" not in found["mi210"]

@@ -59,6 +59,7 @@ from gpuwise.workloads import registry
 LIKELY = 0.9
 # Below it, a batch that was asked for does not fit.
 FITS = 0.5
+TOGETHER = " dies together; software shows each as a GPU of its own"
 # Share of a step in kernels like which none was measured, beyond which it is an order of magnitude.
 MOST_NEW = 0.5
 
@@ -318,9 +319,7 @@ def _notes(found: Card, at: Timed) -> tuple[str, ...]:
             "by gpuwise's own decoding kernels; engines are slower: gpuwise fit, predict served:NAME"
         )
     if found.dies > 1:
-        notes.append(
-            f"of the whole card, {found.dies} dies together; software shows each as a GPU of its own"
-        )
+        notes.append(f"of the whole card, {found.dies}{TOGETHER}")
     if own is not None:
         notes.append(str(own))
     if shared.how:
