@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from gpuwise.facts import catalog
 from gpuwise.judge.choose.fit import made_for_fp64
 from gpuwise.model.result import Interval, Record
+from gpuwise.predictor.forecast import TOGETHER
 
 from ..records import predicted
 
@@ -447,3 +449,30 @@ def test_a_price_of_an_unknown_gpu_is_named_and_another_wrong_row_refused(gpuwis
     assert "mine.csv, line 2: unknown GPU 'voodoo'" in err
     (tmp_path / "mine.csv").write_text("gpu,amount\nrtx-4090,-1\n")
     assert gpuwise("choose", "resnet50", "--prices", str(tmp_path / "mine.csv"))[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        (("llama-3.1-8b", "--mode", "infer"), "2 of 2 dies"),
+        (("llama-3.1-8b", "--mode", "lora"), "1 of 2 dies"),
+        (("resnet50", "--unproven", "ok"), "of the whole card, 2 dies"),
+    ],
+)
+def test_which_dies_of_a_card_a_speed_is_of_is_said(
+    gpuwise, tmp_path: Path, monkeypatch, work: tuple[str, ...], said: str
+) -> None:
+    def whole(config, gpus, *, count, batch, source=None):
+        dies = {"mi250x": (f"of the whole card, 2{TOGETHER}",)}
+        made = (_predict(config, gpu, count, batch) for gpu in gpus)
+        return tuple(replace(each, notes=dies.get(each.gpu_id, ())) for each in made)
+
+    monkeypatch.setattr("gpuwise.predictor.forecast.forecast", whole)
+    path = tmp_path / "own.csv"
+    path.write_text("gpu,amount,count,kind\nmi250x,1.5,1,on-demand\nmi210,1,1,on-demand\n")
+    _, out, _ = gpuwise(
+        "choose", *work, "--gpu", "mi250x,mi210", "--gpus", "1", "--prices", str(path), "--json"
+    )
+    found = {option["gpu_id"]: " ".join(option["why"]) for option in json.loads(out)["options"]}
+    assert said in found["mi250x"]
+    assert "dies" not in found["mi210"]

@@ -261,3 +261,11 @@ def test_how_cards_are_joined_is_said_where_a_bridge_decides(gpuwise: Callable[.
     assert "2 x rtx-3090: joined by NVLink" in said
     assert "2 x rtx-4090: joined by PCIe 4.0 through host memory" in said
     assert "h100-sxm5-80gb: joined" not in said
+
+
+def test_of_which_part_of_a_card_it_is_is_said(gpuwise: Callable[..., Ran]) -> None:
+    _, said, _ = gpuwise("fit", "llama-3.2-3b", "--gpu", "mi250x,m60,b200,l4")
+    assert "mi250x: one of its 2 dies" in said
+    assert "m60: one of several GPUs of its board" in said
+    assert "b200-sxm: one" not in said
+    assert "l4: one" not in said

@@ -124,7 +124,7 @@ def test_what_an_api_takes_stands_beside_what_a_machine_takes(text: str, sums: t
         (
             "would 2 h100 be faster than my 8 v100 32gb for bert large training",
             {"have"},
-            "2 x H100 SXM5 80 GB are faster: 1.39 times 8 x V100 SXM2 32 GB",
+            "2 x H100 SXM5 80 GB are faster: 1.38 times 8 x V100 SXM2 32 GB",
         ),
         # What is there is enough, is not, and is not in any number.
         ("i have two 3090, how many more for a 70b at 4 bits", {"have"}, "None more is needed: 2 x RTX 3090"),

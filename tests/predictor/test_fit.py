@@ -13,7 +13,7 @@ from gpuwise.facts import llms
 from gpuwise.model.judgement import TASKS
 from gpuwise.model.precision import GGUF, WEIGHTS, Precision
 from gpuwise.model.question import RunConfig
-from gpuwise.predictor.card import card
+from gpuwise.predictor.card import card, die
 from gpuwise.predictor.fit import (
     FIXED_BYTES,
     Plan,
@@ -369,7 +369,7 @@ def test_small_sums_over_nvlink_take_no_longer_among_more_gpus(name: str, gpus: 
     ("gpu", "plan", "product"),
     [
         ("titan-rtx", {"weights": "bf16"}, "fp16"),
-        ("p40", {"weights": "bf16"}, "fp32"),
+        ("p40", {"task": "lora", "checkpoint": True, "context": 2048}, "fp32"),
         ("titan-rtx", {"task": "lora", "checkpoint": True, "context": 2048}, "fp16"),
         ("rtx-3090", {"weights": "fp8"}, "bf16"),
         ("rtx-3090", {"weights": "bf16"}, ""),
@@ -384,3 +384,40 @@ def test_a_format_that_the_gpu_does_not_multiply_is_named(gpu: str, plan: dict, 
     found = fit(Plan(model=llms.find("llama-3.1-8b"), **{**plan, "weights": weights}), gpu)
     assert found.tokens_per_s is not None
     assert (found.replaced, found.product if found.replaced else "") == (bool(product), product)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "weights", "runs"),
+    [
+        ("gaudi3", "fp8", True), ("gaudi3", "q8_0", False), ("gaudi2", "q4_k_m", False),
+        ("arc-b580", "q4_k_m", True), ("apple-m4-max", "q4_k_m", True), ("apple-m4-max", "int4", True),
+        ("rx-6800-xt", "q4_k_m", True), ("rx-6800-xt", "int4", False), ("rx-7900-xtx", "int4", True),
+        ("mi100", "bf16", False), ("mi210", "bf16", True),
+        ("p40", "fp16", False), ("p40", "q4_k_m", True), ("v100-sxm2-32gb", "fp16", True),
+        ("k80", "fp16", False), ("k80", "q4_k_m", False), ("m60", "q4_k_m", True),
+    ],
+)  # fmt: skip
+def test_only_an_engine_that_runs_on_the_gpu_has_a_speed(gpu: str, weights: str, runs: bool) -> None:
+    for count in (1, 8):
+        found = fit(Plan(model=llms.find("llama-3.2-3b"), weights=Precision(weights), gpus=count), gpu)
+        assert found.fits is runs
+        assert runs or (found.tokens_per_s is None and found.refusal)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "dies", "size"),
+    [("mi250x", 2, 64), ("mi250", 2, 64), ("mi210", 1, 64), ("intel-max-1550", 2, 64),
+     ("intel-max-1100", 1, 48), ("b200-sxm", 1, 180), ("mi300x", 1, 192), ("apple-m2-ultra", 1, 192)],
+)  # fmt: skip
+def test_a_card_is_what_software_shows_of_it(gpu: str, dies: int, size: int) -> None:
+    plan = Plan(model=EIGHT, weights=Precision.BF16)
+    found, whole = fit(plan, gpu), card(gpu, sheet=True)
+    assert (whole.dies, round(found.memory_bytes / 2**30)) == (dies, size)
+    one = 1 / decode_seconds(plan, die(whole))
+    assert found.tokens_per_s
+    assert found.tokens_per_s.value <= one * (1 + 1e-9)
+    # Equal halves: an MI210 is one die of an MI250.
+    if gpu == "mi250":
+        alike = fit(plan, "mi210").tokens_per_s
+        assert alike
+        assert found.tokens_per_s.value == pytest.approx(alike.value, rel=0.01)

@@ -19,8 +19,10 @@ from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Record, Result
 from gpuwise.predictor import trace_store
 from gpuwise.predictor.card import card
-from gpuwise.predictor.forecast import forecast
+from gpuwise.predictor.evidence import fastest_measured
+from gpuwise.predictor.forecast import WAITING_SHARE, forecast
 from gpuwise.predictor.step import step
+from gpuwise.workloads import registry
 
 RESNET = RunConfig(workload="resnet50", mode="train", precision="bf16", compile=True)
 BERT = RunConfig(workload="bert-large", mode="train", precision="bf16", compile=True)
@@ -229,6 +231,28 @@ def test_several_gpus_cost_time_memory_and_width() -> None:
     assert any("through host memory" in note for note in both.notes)
 
 
+@pytest.mark.parametrize(("rate", "least", "most"), [(1e13, 0.97, 1.0), (7e9, 0.75, 0.95), (1e9, 0.2, 0.5)])
+def test_gpus_that_wait_draw_less(
+    rate: float, least: float, most: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpuwise.predictor.forecast.bus", lambda *_: (rate, "a cable"))
+    alone, both = one(BERT, "rtx-4090", batch=32).watts, one(BERT, "rtx-4090", batch=32, count=2).watts
+    assert alone is not None
+    assert both is not None
+    assert least < both.value / 2 / alone.value < most
+    assert both.value / 2 >= WAITING_SHARE * card("rtx-4090").power_w
+
+
+def test_four_gpus_draw_what_was_measured() -> None:
+    for name in ("scaling-bert-large", "scaling-resnet50-after"):
+        alone, four = (m for m in result(name).measurements if m.config.mode == "train")
+        config = replace(alone.config, batch=alone.batch)
+        each = [one(config, "h200-sxm", batch=alone.batch, count=n).watts for n in (1, 4)]
+        shares = [watts.value / n for watts, n in zip(each, (1, 4), strict=True) if watts]
+        measured = four.telemetry.power_w / 4 / alone.telemetry.power_w
+        assert shares[1] / shares[0] == pytest.approx(measured, abs=0.03)
+
+
 def test_state_that_fits_no_gpu_is_split_over_several() -> None:
     config = RunConfig(workload="llm-1b", mode="train", precision="bf16", compile=True, batch=1)
     assert not one(config, "rtx-4090", count=1).notes
@@ -327,3 +351,25 @@ def test_a_higher_power_limit_makes_no_card_slower(batch: int) -> None:
     ]
     assert (card("b100-sxm"), card("b200-sxm")) in pairs
     assert [(a.id, b.id) for a, b in pairs if seconds[a] < seconds[b] * (1 - 1e-9)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "same"),
+    [
+        ("llm-1b", "llama-3.2-1b-pretrain", True), ("llm-1b-finetune", "llama-3.2-1b-full", True),
+        ("llm-8b-lora", "llama-3.1-8b-lora", True), ("llm-8b-lora", "llama-3.1-8b-lora-checkpointed", False),
+        ("llm-8b-lora", "llama-3.1-8b-lora-4k", False), ("bert-large", "bert-large-pretrain-s128", False),
+        ("resnet50", "nobody's network", False),
+    ],
+)  # fmt: skip
+def test_one_network_has_one_interval_by_any_name(name: str, other: str, same: bool) -> None:
+    assert (registry.network(name) == registry.network(other)) is same
+    config = RunConfig(workload=name, mode="train", precision="bf16", compile=True)
+    trace = trace_store.series(config).at(4)
+    found, again = (step(each, card("l40s")) for each in (trace, replace(trace, workload=other)))
+    assert found.throughput.value == again.throughput.value
+    if same:
+        assert found.throughput == again.throughput
+        measured = fastest_measured(config)
+        assert measured == fastest_measured(replace(config, workload=other))
+        assert "h200-sxm" in measured

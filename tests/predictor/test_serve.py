@@ -70,6 +70,15 @@ def test_a_maker_of_whose_cards_no_served_row_is_known_gives_an_order_of_magnitu
     assert (found.throughput.value / found.throughput.low > 3.1) == rough
 
 
+def test_of_a_card_of_two_dies_one_serves() -> None:
+    assert value(one(1, gpu="mi250")) == pytest.approx(value(one(1, gpu="mi210")), rel=0.02)
+    assert ["dies" in note for note in one(1, gpu="mi250").notes] == [False, True]
+    config = RunConfig(workload="served:llama-3.1-8b", mode="infer", precision="bf16", batch=1)
+    old, new = forecast_served(config, ["p40", "v100-sxm2-32gb"], lengths=Lengths())
+    assert "vLLM does not run on Pascal" in old.refusal
+    assert not new.refusal
+
+
 def test_two_gpus_are_faster_but_not_twice() -> None:
     assert value(one()) < value(one(count=2)) < 2 * value(one())
 

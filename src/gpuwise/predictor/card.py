@@ -11,7 +11,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -44,6 +44,10 @@ _BOOST, _BOOST_LAPTOP, _LAPTOP = 1.08, 1.35, 1.4
 # of an A10 and an L4 reach 0.78 of theirs, of nine GeForce cards 0.88. Turing's share was set on a T4.
 _ECC = 0.9
 _CORRECTED = frozenset({("server", "Ampere GA10x"), ("server", "Ada"), ("workstation", "Blackwell RTX")})
+# Compute capability that vLLM asks for, and the architectures of AMD that it runs on (its documentation of
+# 0.14, read 2026-12-01). llama.cpp runs on more, but has no backend for Gaudi (its README, read then).
+VLLM = 7.0
+_VLLM_AMD = frozenset({"CDNA 2", "CDNA 3", "CDNA 4", "CDNA 5", "RDNA 3", "RDNA 3.5", "RDNA 4"})
 _ENGINES = {"Hopper": "wgmma", "Blackwell": "tcgen05"}
 _COUNT = re.compile(r"\b\d{1,2}\s?x\s?")
 
@@ -144,7 +148,7 @@ def _sheet(name: str) -> Card:
         bytes_per_s=bandwidth, l2_bytes=spec.number("l2_bytes") or 6e6,
         memory_bytes=spec.number("memory_bytes") or 0.0, units=int(spec.number("sm_count") or 1000),
         clock_hz=spec.number("boost_hz") or 1.5e9, power_w=spec.number("power_w") or 0.0, process_nm=7.0,
-        on_lanes=on_lanes, stacked=False,
+        on_lanes=on_lanes, stacked=False, dies=dies(spec.id),
     )  # fmt: skip
 
 
@@ -187,6 +191,33 @@ def _extra() -> Mapping[str, Mapping[str, str]]:
     return dict(found)
 
 
+def dies(card_id: str) -> int:
+    """How many GPUs software shows of one card of the catalog."""
+    return int(_extra().get(card_id, {}).get("dies", 1))
+
+
+def die(found: Card) -> Card:
+    """What software shows as one GPU: of most cards all of it."""
+    n = found.dies
+    return replace(
+        found, peaks={dtype: peak / n for dtype, peak in found.peaks.items()}, units=found.units // n,
+        bytes_per_s=found.bytes_per_s / n, l2_bytes=found.l2_bytes / n, memory_bytes=found.memory_bytes / n,
+        power_w=found.power_w / n, dies=1,
+    )  # fmt: skip
+
+
+def runs_vllm(spec: GpuSpec) -> bool:
+    """Whether engines that serve many run on the GPU, as far as the documentation of one says."""
+    if spec.vendor == "AMD":
+        return spec.architecture in _VLLM_AMD
+    return float(spec.text("compute_capability") or VLLM) >= VLLM
+
+
+def runs_llama_cpp(spec: GpuSpec) -> bool:
+    """Whether llama.cpp has a backend for the GPU."""
+    return not (spec.architecture or "").startswith("Gaudi")
+
+
 @cache
 def _build(card_id: str) -> Card:
     extra = _extra().get(card_id, {})
@@ -224,7 +255,7 @@ def _build(card_id: str) -> Card:
         bytes_per_s=(_ECC if corrected else 1.0) * number("memory_bytes_per_s"),
         l2_bytes=number("l2_bytes", 6e6), memory_bytes=number("memory_bytes"), units=int(number("sm_count")),
         clock_hz=boost * number("boost_hz"), power_w=number("power_w"), process_nm=number("process_nm", 7.0),
-        dies=int(extra.get("dies", 1)), stacked=stacked,
+        dies=dies(card_id), stacked=stacked,
     )  # fmt: skip
 
 

@@ -128,11 +128,16 @@ def cell(config: RunConfig) -> str:
 
 
 def fastest_measured(config: RunConfig) -> Mapping[str, MeasuredStep]:
-    """GPU -> the fastest measurement of the configuration's cell, at its batch where it has one."""
-    wanted = (cell(config), registry.get(config.workload).spec.version)
+    """GPU -> the fastest measurement of the configuration's cell, by any name of its network, at its batch
+    where it has one."""
+    of, version = registry.network(config.workload), registry.get(config.workload).spec.version
+    rest = cell(config).removeprefix(config.workload)
     found: dict[str, MeasuredStep] = {}
     for step in (*shipped(), *own()):
-        if (step.cell, step.version) != wanted or config.batch not in (None, step.batch):
+        if step.version != version or config.batch not in (None, step.batch):
+            continue
+        name = step.cell.removesuffix(rest)
+        if name == step.cell or registry.network(name) != of:
             continue
         best = found.setdefault(step.gpu_id, step)
         if step.throughput.value > best.throughput.value:

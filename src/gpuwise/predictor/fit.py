@@ -30,7 +30,18 @@ from gpuwise.model.judgement import Task
 from gpuwise.model.llm import LanguageModel
 from gpuwise.model.precision import GGUF, SERVED, Precision
 from gpuwise.model.result import Basis, Interval
-from gpuwise.predictor.card import DATA, MOST, Card, bus, card, is_measured
+from gpuwise.predictor.card import (
+    DATA,
+    MOST,
+    Card,
+    bus,
+    card,
+    die,
+    dies,
+    is_measured,
+    runs_llama_cpp,
+    runs_vllm,
+)
 from gpuwise.predictor.kernels import Products
 from gpuwise.predictor.rates import on_card, shipped, usual
 from gpuwise.predictor.step import product_alone
@@ -145,7 +156,7 @@ class Fit:
     plan: Plan
     gpu_id: str
     parts: tuple[tuple[str, float], ...] = ()  # Bytes on each GPU by what holds them.
-    memory_bytes: float = 0.0  # Of one GPU.
+    memory_bytes: float = 0.0  # Of one GPU as software shows it.
     fits: bool = False
     enough: int | None = None  # Where it does not fit: the fewest such GPUs on which it would, if any.
     tokens_per_s: Interval | None = None  # New ones in inference, trained ones in training.
@@ -174,7 +185,7 @@ class Fit:
 def fit(plan: Plan, gpu: str, *, prompt: bool = True) -> Fit:
     """The plan on GPUs of the catalog, `prompt`: with a first token. Raises InputError for an unknown GPU."""
     spec = catalog.find(gpu)
-    if (size := plan.memory_bytes or spec.memory_bytes) is None:
+    if (size := plan.memory_bytes or (spec.memory_bytes or 0.0) / dies(spec.id)) == 0.0:
         return Fit(plan=plan, gpu_id=spec.id, refusal="its memory is that of the computer: --memory 128GB")
     parts = memory(plan)
     usable = USABLE_SHARED if spec.text("form") == "soc" else USABLE
@@ -182,8 +193,15 @@ def fit(plan: Plan, gpu: str, *, prompt: bool = True) -> Fit:
     answer = Fit(plan=plan, gpu_id=spec.id, parts=parts, memory_bytes=size, fits=fits)
     # Weights alone are in fp8 from Ampere on, whose products are in 16 bits.
     has, needs = float(spec.text("compute_capability") or "inf"), min(plan.weights.capability, 8.0)
+    why = ""
     if has < needs and plan.weights.weight_bytes < 2:
         why = f"{plan.weights} runs from compute capability {needs} on, this is {has}"
+    elif plan.weights in GGUF and not runs_llama_cpp(spec):
+        why = f"llama.cpp has no backend for {spec.architecture}"
+    elif plan.task == "infer" and plan.weights in SERVED and not runs_vllm(spec):
+        other = "; llama.cpp does: --weights q4_k_m" * (has >= Precision.Q4_K_M.capability)
+        why = f"vLLM does not run on {spec.architecture}{other}"
+    if why:
         return replace(answer, fits=False, refusal=why)
     if not fits:
         return answer if plan.chunked or not plan.checkpoint else fit(replace(plan, chunked=True), gpu)
@@ -194,7 +212,7 @@ def fit(plan: Plan, gpu: str, *, prompt: bool = True) -> Fit:
         why = f"{plan.model.heads} heads are not split evenly over {plan.gpus} GPUs; GGUF deals out layers"
         return replace(answer, refusal=why)
     try:
-        found = card(gpu, sheet=True)
+        found = die(card(gpu, sheet=True))
         known = found.vendor == "NVIDIA" and is_measured(gpu) and found.family not in UNREAD
         if plan.task == "infer":
             seconds, first = decode_seconds(plan, found), prompt_seconds(plan, found) if prompt else None

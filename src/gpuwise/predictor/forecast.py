@@ -59,6 +59,7 @@ from gpuwise.workloads import registry
 LIKELY = 0.9
 # Below it, a batch that was asked for does not fit.
 FITS = 0.5
+TOGETHER = " dies together; software shows each as a GPU of its own"
 # Share of a step in kernels like which none was measured, beyond which it is an order of magnitude.
 MOST_NEW = 0.5
 
@@ -265,11 +266,13 @@ def _record(asked: Inputs, blank: Record, at: Timed) -> Record:
     parts: list[tuple[Bound, float]] = [(name, s * alone.seconds / whole) for name, s in alone.shares]
     parts += [("link", shared.seconds / whole)] if shared.seconds else []
     shares = tuple(sorted(parts, key=lambda pair: -pair[1]))
+    waiting = min(1.0, WAITING_SHARE * card(blank.gpu_id).power_w / alone.watts.value)
+    drawn = 1.0 - shared.idle / whole * (1.0 - waiting)
     return replace(
         blank, question=replace(blank.question, batch=at.need.trace.batch), seconds=at.seconds,
         throughput=around(at.speed, above, below=below, method=speed.method),
         memory_bytes=space.peak if space else None, fits_probability=space.fits if space else None,
-        watts=alone.watts.times(asked.count), shares=shares, bound=shares[0][0], basis=alone.evidence,
+        watts=alone.watts.times(asked.count * drawn), shares=shares, bound=shares[0][0], basis=alone.evidence,
         issues=issues, notes=_notes(card(blank.gpu_id), at),
     )  # fmt: skip
 
@@ -316,9 +319,7 @@ def _notes(found: Card, at: Timed) -> tuple[str, ...]:
             "by gpuwise's own decoding kernels; engines are slower: gpuwise fit, predict served:NAME"
         )
     if found.dies > 1:
-        notes.append(
-            f"of the whole card, {found.dies} dies together; software shows each as a GPU of its own"
-        )
+        notes.append(f"of the whole card, {found.dies}{TOGETHER}")
     if own is not None:
         notes.append(str(own))
     if shared.how:
@@ -345,6 +346,9 @@ SPREAD = 0.01
 # Of a GPU that an exchange takes from what runs beside it: up to 24 of some 130 units, and memory traffic
 # of about three times its bytes (physical prior, not fitted).
 CROWDED = 0.3
+# Of the power limit, of a GPU that exchanges or waits for others: two H200 settled at 0.22 to 0.26 of theirs
+# (`results/h200/limits-two.json`).
+WAITING_SHARE = 0.24
 # Share of the weights that is whole at a time while they are split: two of some dozen blocks.
 GATHERED = 0.15
 
@@ -355,6 +359,7 @@ class Exchange:
 
     seconds: float  # That no computation hides
     total: float  # Of the exchange itself
+    idle: float = 0.0  # Of these seconds those in which nothing is computed, however slowly
     how: str = ""
 
 
@@ -379,7 +384,8 @@ def exchange(trace: Trace, gpu: str, seconds: float, count: int, *, split: bool 
     if not split:
         one = card(gpu)
         slowed += copies(trace.memory, one) + cuts(trace, one.bytes_per_s)
-    return Exchange(seconds=exposed + slowed + seconds * SPREAD * slowest(count), total=total, how=how)
+    idle = exposed + seconds * SPREAD * slowest(count)
+    return Exchange(seconds=idle + slowed, total=total, idle=idle, how=how)
 
 
 def copies(memory: Memory, card: Card) -> float:

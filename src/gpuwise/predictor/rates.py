@@ -40,6 +40,7 @@ from gpuwise.facts import catalog
 from gpuwise.model.result import Interval
 from gpuwise.predictor.card import Card, card
 from gpuwise.store import home
+from gpuwise.workloads.registry import network
 
 PARAMETERS = Path(__file__).with_name("data") / "parameters.json"
 # What the host takes, how far hosts scatter, and what of a new network the interval knows.
@@ -336,9 +337,10 @@ def hosts(mode: str, *, calibrated: bool) -> tuple[float, float]:
 
 
 @cache
-def measured_networks() -> frozenset[str]:
-    """Built-in networks of which steps were measured on the reference card."""
-    return frozenset(r["cell"].split(":")[0] for r in catalog.rows(MEASURED) if r["gpu_id"] == REFERENCE)
+def measured_networks() -> frozenset[object]:
+    """Networks (`registry.network`) of which steps were measured on the reference card."""
+    rows = (r["cell"].split(":")[0] for r in catalog.rows(MEASURED) if r["gpu_id"] == REFERENCE)
+    return frozenset(map(network, rows))
 
 
 def scaling_half() -> float:

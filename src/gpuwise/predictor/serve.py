@@ -31,14 +31,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpuwise.errors import InputError, NoDataError
-from gpuwise.facts import llms
+from gpuwise.facts import catalog, llms
 from gpuwise.model import units
 from gpuwise.model.llm import LanguageModel
 from gpuwise.model.precision import SERVED, Precision
 from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Basis, Issue, Record
 from gpuwise.model.result import refused as refused_by
-from gpuwise.predictor.card import Card, bus, card
+from gpuwise.predictor.card import Card, bus, card, die, dies, runs_vllm
 from gpuwise.predictor.rates import (
     Rates,
     around,
@@ -134,7 +134,9 @@ def _predict(model: LanguageModel, config: RunConfig, gpu: str, lengths: Lengths
         question=replace(config, gpus=count), gpu_id=gpu, item="token", origin="predicted", basis="spec-only"
     )
     try:
-        found = card(gpu)
+        found, spec = die(card(gpu)), catalog.find(gpu)
+        if not runs_vllm(spec):
+            raise NoDataError(f"vLLM does not run on {spec.architecture}")
         peak_of(config.precision, found)
         if count > 1 and bus(found.id, count)[1] != "NVLink":
             raise NoDataError(f"splitting over {bus(found.id, count)[1]} was in no fitted row")
@@ -213,7 +215,8 @@ def _answer(
         issues=(Issue.warning("order-of-magnitude", why, "measure one on the card"),) if unseen else (),
         notes=(f"by vLLM: prompts of {lengths.prompt:,}, answers of {lengths.answer:,} tokens, {batch} "
                f"sequence{'s' * (batch > 1)}, weights in {precision}{instead}: with their KV cache "
-               f"{units.gibibytes(needed)} on each GPU",),
+               f"{units.gibibytes(needed)} on each GPU",
+               *([f"of one of its {n} dies, each a GPU to software"] if (n := dies(found.id)) > 1 else ())),
     )  # fmt: skip
 
 

@@ -46,6 +46,7 @@ from gpuwise.predictor.kernels import (
     tile_seconds,
 )
 from gpuwise.predictor.rates import FULL_RATE, MATRIX, Parameters, Rates, byte_joules, held, step_joules
+from gpuwise.workloads.registry import network
 
 _TILES = (
     (256, 128), (128, 256), (128, 128), (256, 64), (64, 256), (128, 64), (64, 128), (64, 64), (256, 32),
@@ -407,7 +408,7 @@ def spent(trace: Trace, card: Card, on: Rates, own: rates.Operators | None = Non
     classes = float(np.linalg.norm(np.bincount(of.which, weights=each * of.spread)))
     scatter = hypot(classes, UNEVEN / rates.novelty() * float(each @ kernels.routed)) / busy
     # Of slower kernels a step is longer by a part: it is a softened maximum.
-    familiar = FAMILIAR if trace.workload in rates.measured_networks() else 1.0
+    familiar = FAMILIAR if network(trace.workload) in rates.measured_networks() else 1.0
     quick, slow = (
         busy + host_waits(trace, each, {**on, "host": on["host"] * factor})
         for factor in rates.hosts(trace.mode, calibrated=own is not None)

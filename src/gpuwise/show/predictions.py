@@ -16,7 +16,7 @@ from gpuwise.model.precision import GGUF, Precision
 from gpuwise.model.question import Question
 from gpuwise.model.result import Record, grouped
 from gpuwise.model.units import Amount, gibibytes, percent, seconds, significant, watts, whole
-from gpuwise.predictor.card import bus
+from gpuwise.predictor.card import bus, dies
 from gpuwise.show.table import Table, per_joule, picked, rate, span, throughput
 
 if TYPE_CHECKING:
@@ -167,6 +167,8 @@ _ENGINES = {
     **dict.fromkeys(GGUF, "llama.cpp (GGUF)"),
     Precision.NF4: "transformers with bitsandbytes (nf4)",
 }
+# What the catalog notes of the memory of boards with several GPUs, of which it has the figures of one.
+ONE_OF_A_BOARD = "of one GPU of the board"
 _TASKS = {"infer": "inference", "full": "full fine-tuning", "lora": "LoRA", "qlora": "QLoRA"}
 
 
@@ -212,6 +214,11 @@ def fit_table(rows: Sequence[Fit], asked: str = "", *, every: bool = True) -> Ta
     if odd := [row for row in shown if row.replaced]:
         instead = " or ".join(sorted({row.product for row in odd}))
         notes.append(f"*: the GPU has no units for this format: its products are in {instead}")
+    for gpu in dict.fromkeys(row.gpu_id for row in shown):
+        if (several := dies(gpu)) > 1:
+            notes.append(f"{gpu}: one of its {several} dies; software shows each as a GPU of its own")
+        elif any(fact.note.endswith(ONE_OF_A_BOARD) for fact in catalog.get(gpu).values("memory_bytes")):
+            notes.append(f"{gpu}: one of several GPUs of its board")
     for gpu in dict.fromkeys(row.gpu_id for row in rows if not row.plan.memory_bytes):
         sizes = sorted({float(fact.value) for fact in catalog.get(gpu).values("memory_bytes")})
         if sizes[1:] and catalog.get(gpu).memory_varies:

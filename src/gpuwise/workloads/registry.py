@@ -14,8 +14,9 @@ import difflib
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
-from functools import cache, partial
+from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache, lru_cache, partial
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -250,6 +251,17 @@ def _of_model(name: str) -> Workload | None:
     from gpuwise.workloads.llm import by_name
 
     return by_name(name)
+
+
+@lru_cache(maxsize=512)
+def network(name: str) -> object:
+    """What is equal for all names of one network: the work of a language model, which has ours and its
+    publisher's, else the name itself. No code of others is run."""
+    with suppress(InputError):
+        found = _own(name) if name in _built_in() else _of_model(name)
+        if found is not None and is_dataclass(found.build):
+            return found.build
+    return name
 
 
 @cache

@@ -14,7 +14,7 @@ from gpuwise.errors import NoDataError
 from gpuwise.facts import catalog, llms, published
 from gpuwise.judge.choose import speeds
 from gpuwise.judge.choose.need import item_of, need_for, settled
-from gpuwise.judge.choose.speeds import IDLE, PUBLISHED_HALF, apart, half_of, no_units, quickest
+from gpuwise.judge.choose.speeds import DIES, IDLE, PUBLISHED_HALF, apart, half_of, no_units, quickest
 from gpuwise.model import units
 from gpuwise.model.judgement import Need
 from gpuwise.model.precision import Precision
@@ -387,6 +387,27 @@ def test_cards_of_an_odd_number_may_leave_one_without_work() -> None:
     assert three.throughput == two.throughput
     assert three.gpus == 3
     assert any(note.endswith(IDLE) for note in three.notes)
+
+
+def test_each_die_of_a_card_serves_its_own_copy_or_one_alone_works() -> None:
+    asked = settled(replace(need_for("served:qwen2.5-7b"), concurrent=16))
+    both, half = speeds.gather(asked, {"mi250": (1,), "mi210": (1,)}, forecast)
+    assert (both.gpus, both.replicas) == (1, 2)
+    assert half.throughput.value < both.throughput.value <= 2 * half.throughput.value
+    assert (both.watts.value, half.watts.value) == (560, 300)
+    trains = replace(need_for("llama-3.1-8b", mode="lora"), batch=1)
+    both, half = speeds.gather(settled(trains), {"mi250": (1,), "mi210": (1,)}, forecast)
+    assert both.throughput.value == pytest.approx(half.throughput.value, rel=0.02)
+    assert both.notes[-1] == f"1 of 2{DIES}"
+
+
+def test_cards_that_work_in_turn_draw_no_more_than_one_and_what_waiting_takes() -> None:
+    asked = settled(replace(need_for("served:llama-3.1-8b"), precision=Precision.Q4_K_M, formats=()))
+    one, four = speeds.gather(asked, {"rtx-3090": (1, 4)}, forecast)
+    for found, most in ((one, 350), (four, 4 * 350)):
+        assert found.watts.value <= most
+    dealt = speeds._of_model(replace(asked, concurrent=1), Precision.Q4_K_M, "rtx-3090", 4)
+    assert 350 < dealt.watts.value == pytest.approx(350 * (1 + 3 * 0.24))
 
 
 def test_machines_apart_hold_a_copy_each_for_their_share_of_the_people() -> None:

@@ -31,6 +31,7 @@ from gpuwise.judge.choose.phrases import dated, machine_of, often, what_it_does
 from gpuwise.judge.choose.speeds import (
     AT_ONCE,
     BY,
+    DIES,
     FIRST_TOKEN,
     IDLE,
     RECOMPUTES,
@@ -41,6 +42,7 @@ from gpuwise.model.judgement import Assumptions, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import Interval, Record
 from gpuwise.model.units import brief, percent, seconds, significant, usd
+from gpuwise.predictor.forecast import TOGETHER
 from gpuwise.workloads import registry
 
 # Share of memory below which what stays free is worth a word.
@@ -418,5 +420,6 @@ def why(
         if not need.concurrent and (batch := re.fullmatch(r"batch (\d+)", speed.notes[0])):
             yield f"{int(batch[1]) * found.replicas}{AT_ONCE}"
         yield from (n for n in speed.notes[1:] if n.startswith((FIRST_TOKEN, BY)) or n.endswith(IDLE))
+    yield from (n for n in speed.notes if n.endswith((DIES, TOGETHER)))
     if speed.bound:
         yield f"bound by {speed.bound}"

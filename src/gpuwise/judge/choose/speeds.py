@@ -37,8 +37,9 @@ from gpuwise.model.precision import GGUF, Precision
 from gpuwise.model.question import Part, RunConfig
 from gpuwise.model.result import Basis, Interval, Issue, Record, Result, grouped, records_of, refused
 from gpuwise.model.units import brief, gibibytes, percent, seconds
+from gpuwise.predictor.card import dies, runs_llama_cpp, runs_vllm
 from gpuwise.predictor.evidence import answers
-from gpuwise.predictor.forecast import FITS
+from gpuwise.predictor.forecast import FITS, WAITING_SHARE
 from gpuwise.predictor.rates import LEVEL, around, transfer_half
 from gpuwise.workloads import registry
 
@@ -48,14 +49,13 @@ if TYPE_CHECKING:
 
 # How many answers a machine gives at one moment, and when each begins: words of an option.
 AT_ONCE, FIRST_TOKEN, IDLE = " answers at once", "the first token after ", " of them without work"
+DIES = " dies of each card, which software shows as GPUs of their own"
 # Of a GPU without a speed for work of another name, whose own memory is not known.
 STAND_IN = "what stands in for the work is too large for it, so no speed of it is known"
 # What the speed of a card that is not NVIDIA's rests on: words of an option.
 BY = "by public speeds: "
 # Compute capability of the oldest architecture in CUDA 13 (its release notes): Turing.
 OLDEST = 7.5
-# Compute capability that vLLM asks for (its documentation of 0.14, read 2026-11-30); llama.cpp asks for less.
-VLLM = 7.0
 # GPU and number of GPUs.
 Key = tuple[str, int]
 # Half width of a published figure in log space. The same question on the same GPU from two publishers
@@ -98,7 +98,7 @@ def gather(
     """
     if need.task:
         asked = _of_speed(need)
-        return tuple(_in_best_format(asked, gpu, n) for gpu, counts in wanted.items() for n in counts)
+        return tuple(_of_cards(asked, gpu, n) for gpu, counts in wanted.items() for n in counts)
     measured = records_of(result for result in results if result.environment.gpu_id)
     each = [_of_workload(need, name, wanted, forecast, measured, published) for name, _ in need.workloads]
     lacking = need.precision
@@ -209,7 +209,7 @@ def times(one: Record, copies: int) -> Record:
 def apart(need: Need, gpu: str, size: int, number: int) -> Record | None:
     """So many machines, each with a copy of a served model for its share of the people; None where that is
     more than one holds, or too late."""
-    one = _in_best_format(_share(_of_speed(need), number), gpu, size)
+    one = _of_cards(_share(_of_speed(need), number), gpu, size)
     return times(one, number) if one.throughput is not None and not _late(one, need.latency_s) else None
 
 
@@ -217,6 +217,17 @@ def apart(need: Need, gpu: str, size: int, number: int) -> Record | None:
 def _share(need: Need, copies: int) -> Need:
     """What one of so many copies of a model serves."""
     return replace(need, concurrent=ceil(need.concurrent / copies))
+
+
+def _of_cards(need: Need, gpu: str, count: int) -> Record:
+    """So many cards, each of which software may show as several GPUs: all of them, or one of each card where
+    what joins those is not known."""
+    if (several := dies(gpu)) == 1:
+        return _in_best_format(need, gpu, count)
+    found = quickest([_in_best_format(need, gpu, n) for n in (count, count * several)], need.latency_s)
+    used = found.gpus // count if found.throughput else 1
+    note = f"{used} of {several}{DIES}"
+    return replace(found, question=replace(found.question, gpus=count), notes=(*found.notes, note))
 
 
 @lru_cache(maxsize=8192)
@@ -229,11 +240,11 @@ def _in_best_format(need: Need, gpu: str, count: int) -> Record:
     if need.task == "infer" and (need.formats or need.precision == Precision.INT4):
         from gpuwise.facts import llms
 
-        version = float(spec.text("compute_capability") or OLDEST)
-        if version < VLLM or not llms.find(need.workloads[0][0]).splits(count):
+        old = float(spec.text("compute_capability") or OLDEST) < OLDEST
+        if not runs_vllm(spec) or not llms.find(need.workloads[0][0]).splits(count):
             # Of four bits asked for, llama.cpp has its own.
             native = [Precision.Q8_0, Precision.Q4_K_M][0 if need.formats else 1 :]
-        elif version < OLDEST or (spec.vendor != "NVIDIA" and need.concurrent == count == 1):
+        elif runs_llama_cpp(spec) and (old or (spec.vendor != "NVIDIA" and need.concurrent == count == 1)):
             native += [Precision.Q8_0, Precision.Q4_K_M]  # What people run where engines for many do not
     # The refusal of the shortest, which comes first, says what the work needs at least.
     found = [_of_model(need, native[-1], gpu, count)]
@@ -336,6 +347,7 @@ def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
         begins.append(f"{FIRST_TOKEN}{seconds(first.first_token_s)}, {allowed}")
     # The prompts of so many answers are read between their steps.
     read_s = need.reads * _prompt_token_s(best) if need.reads else 0.0
+    at_work = 1 + (count - 1) * WAITING_SHARE if serves and plan.in_turn else count
     return blank(
         throughput=best.tokens_per_s.times(1 / (1 + read_s * best.tokens_per_s.value)),
         seconds=_latency(need, best), fits_probability=1.0,
@@ -343,7 +355,7 @@ def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
         notes=(f"batch {best.plan.batch}", *begins, *([f"{BY}{best.source}"] if best.source else [])),
         memory_bytes=Interval.stated(best.needed_bytes, "sum of parts"),
         # The board's limit: what a model draws is not predicted, and decoding draws less.
-        watts=Interval.stated(spec.power_w * count) if spec.power_w else None,
+        watts=Interval.stated(spec.power_w / dies(gpu) * at_work) if spec.power_w else None,
     )  # fmt: skip
 
 
@@ -354,10 +366,10 @@ def no_units(gpu: str, weights: Precision) -> bool:
 
 def _prompt_token_s(found: Fit) -> float:
     """Seconds for each token of prompts, of which an engine reads several at once."""
-    from gpuwise.predictor.card import card
+    from gpuwise.predictor.card import card, die
     from gpuwise.predictor.fit import prompt_seconds
 
-    plan, on = found.plan, card(found.gpu_id, sheet=True)
+    plan, on = found.plan, die(card(found.gpu_id, sheet=True))
     many = max(plan.context, plan.chunk)
     faster = prompt_seconds(replace(plan, context=many), on) / many * plan.context / prompt_seconds(plan, on)
     return (found.first_token_s or 0.0) / plan.context * min(1.0, faster)
@@ -652,7 +664,7 @@ def largest_models(need: Need, gpu: str, count: int) -> dict[Precision, str]:
     formats = need.formats if even else (Precision.Q8_0, Precision.Q4_K_M)
     for weights in formats if need.formats else (need.precision,):
         asked = replace(need, precision=weights, formats=(), latency_s=None, concurrent=need.concurrent or 1)
-        each = ((n, _in_best_format(replace(asked, workloads=((n, 1.0),)), gpu, count)) for n in names)
+        each = ((n, _of_cards(replace(asked, workloads=((n, 1.0),)), gpu, count)) for n in names)
         if fits := next((name for name, speed in each if speed.throughput is not None), ""):
             found[weights] = fits
     return found
@@ -704,7 +716,7 @@ def recipes(need: Need, gpu: str, count: int) -> str:
         in_16 = f"{'too much; ' * (not found.fits)}{gibibytes(less.needed_bytes)} with all of it in 16 bits"
         note = in_16 if task == "full" else "too much" * (not found.fits)
         said.append(f"{task} {gibibytes(found.needed_bytes)}" + f" ({note})" * bool(note))
-    room = gibibytes(catalog.get(gpu).memory_bytes or 0.0)
+    room = gibibytes(found.memory_bytes)
     of = f"each of {count} x" if count > 1 else "one"
     return f"On {of} {gpu} with {room} the least batch takes: {', '.join(said)}"
 

@@ -24,13 +24,13 @@ from gpuwise.judge.choose.phrases import (
     weekly_use,
     weights_of,
 )
-from gpuwise.judge.choose.speeds import AT_ONCE, OLDEST, VLLM, Dealt, dealt_out, least_dealt_out
+from gpuwise.judge.choose.speeds import AT_ONCE, OLDEST, Dealt, dealt_out, least_dealt_out
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import Issue, firsts
 from gpuwise.model.units import brief, seconds, significant, usd
-from gpuwise.predictor.card import is_linked
+from gpuwise.predictor.card import is_linked, runs_vllm
 
 
 def why_first(found: Recommendation) -> str:
@@ -266,7 +266,7 @@ def lacks(gpu: str) -> str:
     slow = f", {significant(half / 1e12)} TFLOP/s in FP16, 1/{single / max(half, 1.0):.0f} of its FP32"
     units = ", no matrix units" * (spec.supports("fp16") is False)
     slow *= 0 < half < single
-    engine = ", no vLLM" * (float(spec.text("compute_capability") or OLDEST) < VLLM)
+    engine = ", no vLLM" * (not runs_vllm(spec))
     return f"{phrases.short_name(gpu)} is {spec.text('architecture')}: no CUDA after 12{units}{slow}{engine}"
 
 
