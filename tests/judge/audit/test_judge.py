@@ -18,6 +18,24 @@ def verdicts(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("The RTX 3080 has 8,960 cores and 10 GB.", ["8,960"]),
+        ("The RTX 3080 has 8,704 cores and 10 GB.", []),
+        ("The RTX 3080 has 8,960 cores, 384 bit and 10 GB.", ["10 GB"]),
+        ("The RTX 3080 has 10 or 12 GB and 8,960 cores.", []),
+        ("The RTX 3080 has 8,960 cores. Mine has 10 GB.", []),
+        ("| GPU | cores | memory |\n|---|---|---|\n| RTX 3080 | 8,960 | 10 GB |", ["8,960"]),
+        # No memory says which variant is meant, or several products bear the name.
+        ("The H100 has 80 GB, 3.35 TB/s and 14,592 cores.", []),
+        ("The GTX Titan has 4,608 cores and 12 GB.", []),
+    ],
+)
+def test_within_one_sentence_or_row_the_variant_is_one(text: str, wrong: list[str]) -> None:
+    assert [f.stated for f in audit.audit_text(text).findings if f.verdict == "contradicts"] == wrong
+
+
+@pytest.mark.parametrize(
     ("text", "verdict"),
     [
         ("## T4\n- VRAM: 16 GB", "agrees"),

@@ -8,7 +8,7 @@ wrong figure comes about (digits swapped, the sparse rate, another variant's val
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
@@ -39,7 +39,7 @@ from gpuwise.judge.audit.explain import OF_DIE, SHARED, TAKEN_FOR_OTHER, UNTELLI
 from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.meanings import MACHINE, OF_SUPERCHIP, is_disputed, means_other
 from gpuwise.judge.audit.support import CONFIRMED, Support
-from gpuwise.judge.audit.words import FIELDS
+from gpuwise.judge.audit.words import COUNTS, FIELDS
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
 
 WITNESSES = 2
@@ -64,6 +64,8 @@ WIDE = 0.15
 FINE = 5
 # Claims of one row that only one of several variants explains: the row speaks of that one.
 DISTINCT = 2
+# What is counted, and the same on every card of one variant.
+OF_CHIP = COUNTS | {"memory_bytes", "memory_bytes_per_s"}
 # A size in an id, and in a name.
 _SIZE, _SAID_SIZE = re.compile(r"-\d+gb\b"), re.compile(r"\d ?G", re.IGNORECASE)
 _COMMA = re.compile(r"(?<![\d.,])\d{1,3},(?:\d{1,2}|0\d\d)(?![\d.,])")
@@ -79,7 +81,7 @@ def judge(claims: Sequence[Claim]) -> tuple[Finding, ...]:
     claims = _narrowed([_said_plainly(claim) for claim in claims if not claim.than])
     claims = _of_launch_prices(_of_other_size(claims))
     systems = _of_systems(claims)
-    claims = _summed(claims)
+    claims = _of_one_variant(_summed(claims))
     right = [agrees(claim) for claim in claims]
     support = Support(claims, right)
     verdicts = [_verdict(claim, one, support) for claim, one in zip(claims, right, strict=True)]
@@ -185,6 +187,36 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
         return ids if ids and {*ids} <= {*c.gpu_ids} else c.gpu_ids
 
     return tuple(replace(c, gpu_ids=of(c)) for c in claims)
+
+
+def _of_one_variant(claims: Sequence[Claim]) -> list[Claim]:
+    """The claims; where no variant of the card that a sentence or a row names has all of its figures, it
+    speaks of the variant that has most of them, or the stated memory, by which such cards are sold: "the RTX
+    3080 has 8,960 cores and 10 GB" has the cores of the card of 12 GB."""
+    found, rows = list(claims), defaultdict[object, list[int]](list)
+    for n, c in enumerate(claims):
+        hedged = c.several or c.of_any or c.at_most or c.approximate or c.is_range or c.total or c.doubt
+        if c.sure and c.count == len(c.values) == 1 and c.gpu_ids and not hedged and c.field in OF_CHIP:
+            rows[(c.block, c.gpu) if c.block >= GRID else (c.block, c.line, c.sentence, c.gpu)].append(n)
+    for row in rows.values():
+        ids = max((claims[n].gpu_ids for n in row), key=len)
+        # Also what its reader gave to one variant by the figure beside it.
+        own = [
+            n
+            for n in row
+            if {*claims[n].gpu_ids} <= {*ids} and all(evidence.of(i, claims[n].field) for i in ids)
+        ]
+        having = {n: {i for i in ids if agrees(replace(claims[n], gpu_ids=(i,)))} for n in own}
+        sizes = [those for n, those in having.items() if claims[n].field == "memory_bytes"]
+        variants = len(ids) > 1 == len({*map(agree.product, ids)})  # "GTX Titan" may mean several products
+        known = variants and len(sizes) == 1 and all(having.values())
+        if known and not set.intersection(*having.values()):
+            most = Counter(i for those in having.values() for i in those)
+            best = {i for i in ids if most[i] == max(most.values())}
+            best = best & sizes[0] or best
+            for n in own:
+                found[n] = replace(claims[n], gpu_ids=tuple(i for i in ids if i in best))
+    return found
 
 
 def _of_other_size(claims: Sequence[Claim]) -> Sequence[Claim]:
