@@ -245,3 +245,21 @@ def test_a_product_line_of_another_vendor_is_another_product(text: str, expected
 )
 def test_an_ordinary_word_is_a_gpu_beside_a_size_or_a_power(text: str, named: list[str]) -> None:
     assert [each.text for each in mentions(text)] == named
+
+
+@pytest.mark.parametrize(
+    ("text", "gpu_ids"),
+    [
+        ("the GTX 750 and", ("gtx-750",)),
+        ("the GTX 750 Ti and", ("gtx-750-ti",)),
+        ("the GTX 650 Ti Boost and", ()),
+        ("the HD 7870 and", ("hd-7870",)),
+        ("the HD 7870 XT and", ()),
+        ("the Quadro P5000 Mobile and", ("quadro-p5000-laptop",)),
+        ("the Quadro P5000 and", ("quadro-p5000",)),
+        ("the RX 590 GME and", ("rx-590-gme",)),
+    ],
+)
+def test_a_card_is_told_from_those_of_nearly_its_name(text: str, gpu_ids: tuple[str, ...]) -> None:
+    (found,) = mentions(text, unknown=True)
+    assert found.gpu_ids == gpu_ids
