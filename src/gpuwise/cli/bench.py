@@ -306,10 +306,11 @@ class Screen:
                 for config, recipes in update.recipes.items():
                     printer.talk(used(config, recipes))
                 if update.earlier is not None:
-                    kept, planned = len(update.plan) - len(update.left), len(update.plan)
+                    whole = len(update.plan)
+                    kept = f"{whole - len(update.left)} of {whole} measurements are kept"
                     more = sum(m.config not in update.plan for m in update.result.measurements)
                     there = f"; {more} more stand there" if more else ""
-                    printer.talk(f"{kept} of {planned} measurements are kept from {update.earlier}{there}")
+                    printer.talk(f"{kept} from {update.earlier}{there}")
                 if update.skipped:
                     printer.talk(f"skipped: not supported on this machine: {', '.join(update.skipped)}")
                 if not self.quiet:

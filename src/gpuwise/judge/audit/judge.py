@@ -162,8 +162,8 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     claims = [replace(c, count=1) if (c.block, c.gpu) in singles and not c.total else c for c in claims]
     for claim in claims:
         plain = len(claim.values) == 1 and claim.count == 1 and claim.field not in SHARED - {"memory_type"}
-        one = len(claim.gpu_ids) > 1 and not (claim.several or claim.of_any)
-        if one and plain and claim.block >= GRID:
+        variants = len(claim.gpu_ids) > 1 and not (claim.several or claim.of_any)
+        if variants and plain and claim.block >= GRID:
             rows[claim.block, claim.gpu].append(claim)
     chosen: dict[tuple[int, str], tuple[str, ...]] = {}
     largest: dict[tuple[int, tuple[str, ...]], tuple[str, ...]] = {}
