@@ -394,7 +394,7 @@ class Result(Shown):
     """Every later command that went on with the session, in their order."""
     environment: Environment
     measurements: tuple[Measurement, ...] = ()
-    planned: int = 0  # Measurements that the session was to hold; 0 where nobody says
+    planned: int = 0  # Measurements planned for the session; 0 where that is unknown
     source: str | None = None  # Citation, where origin is published
 
     @property

@@ -256,7 +256,7 @@ def _is_stated_otherwise(claim: Claim) -> bool:
     old = [s for s in map(catalog.get, claim.gpu_ids) if (s.text("launch") or "") < AT_BOOST]
     clocks = [(s.number("base_hz"), s.number("boost_hz")) for s in old]
     peaks = [low / high * peak for low, high in clocks if low and high for peak in known]
-    # Two digits of it are no other figure rounded: 0.13 of 0.1286.
+    # A peak rounded to two digits or more is that peak: 0.13 for 0.1286.
     digits = [value.digits for value in claim.values if isinstance(value, Number)]
     return any(
         alike(v, peak, AT_BASE) or (n > 1 and alike(v, float(f"{peak:.{n}g}"), 1e-6))

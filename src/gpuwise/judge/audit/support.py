@@ -15,8 +15,8 @@ from gpuwise.model.judgement import Claim
 
 # Support is the number of other GPUs in the column that agree with the catalog, less AGAINST for each that
 # differs; from CONFIRMED on, the column's field, unit and precision count as read right. On 30 pages 80 % of
-# 1,064 errors (nearly all put in) had that support, and 24 % of the 29 cells that differ and nobody marked as
-# wrong. These are too few to choose a threshold by; one open case did: a wrong clock in a column of three.
+# 1,064 errors (nearly all put in) had that support, and 24 % of the 29 cells that differ without being
+# marked as wrong, too few to set a threshold by; one open case did: a wrong clock in a column of three.
 AGAINST, CONFIRMED = 2, 1
 
 

@@ -190,7 +190,7 @@ def plainly(found: Recommendation) -> str:
         take += f" instead of {machine_of(paid)}{phrases.priced_at(paid)}"
         take += f", {significant(dearer)} times the cost of the work"
     if any(note.startswith(OVER_BUDGET) for note in found.need.notes):
-        take = re.sub(r"^(?:Buy|Rent|Add)", "Over it:", take)  # Nobody is told to spend more than he has
+        take = re.sub(r"^(?:Buy|Rent|Add)", "Over it:", take)  # Advice never exceeds the stated budget
     faster = first.speedup is not None and first.way != "have"
     ratio = f", {significant(first.speedup or 0.0)} times what you have" * faster
     return f"{take}: {what_it_does(found.need, first, found.item)}{ratio}."

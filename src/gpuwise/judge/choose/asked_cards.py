@@ -549,7 +549,7 @@ class Cards(Words):
         elif one[0] in self.families and (
             self.rents or fields.get("goal") == "price" or self._is_module(one)
         ):
-            # "An A100" to rent is any of them; of those that nobody sells singly also the card.
+            # "An A100" to rent is any variant of it; one that is not sold singly may be the card, too.
             fields["only"] = self.families[one[0]]
             self.gpus = self.gpus if self.gpus and one[1] == 1 else (one[1], one[1])
         elif self.sets:

@@ -51,8 +51,7 @@ def why_first(found: Recommendation) -> str:
             "has little memory to spare": (other.memory_spare or 1.0) < LITTLE,
         }
         why = next((reason for reason, holds in reasons.items() if holds), "costs as much within 5 %")
-        more = counted(other.gpu_id, other.count)
-        more += f", {phrases.obtained(other)}"
+        more = f"{counted(other.gpu_id, other.count)}, {phrases.obtained(other)}"
         return f"It is first though {more}, costs no more for the work: that {why}."
     return ""
 
