@@ -3,7 +3,7 @@
     python -m evaluation.choose.regret lambda_train_throughput.csv results/choose/regret.json
     python -m evaluation.choose.regret lambda_train_throughput.csv subset.json 4 20261127
 
-The second is of so many networks, drawn at random with that seed: the whole takes a quarter of an hour.
+The second is of so many networks, drawn at random with that seed: the whole takes some five minutes.
 
     regret    cost of our pick / cost of the cheapest - 1, both at true speeds
     pairs     of those whose true costs differ by more than 5 %, the share put in the right order

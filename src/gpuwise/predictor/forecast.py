@@ -38,11 +38,12 @@ from gpuwise.model import units
 from gpuwise.model.question import BATCH_GAIN, STATE_ROOM, RunConfig
 from gpuwise.model.result import Bound, Issue, Record, Result
 from gpuwise.model.result import refused as refused_by
-from gpuwise.predictor import evidence, trace_store
+from gpuwise.predictor import evidence, rates, trace_store
 from gpuwise.predictor.card import MOST, Card, bus, card
-from gpuwise.predictor.kernels import DECODES, EXPERTS, INTENSITY, KEPT_TRACES, Memory, Trace
+from gpuwise.predictor.kernels import INTENSITY, KEPT_TRACES, Memory, Trace, of_trace
 from gpuwise.predictor.rates import around, scaling_half, usual
 from gpuwise.predictor.step import (
+    KEPT_STEPS,
     MIB,
     Evidence,
     MemoryNeed,
@@ -231,6 +232,12 @@ class Timed:
         return self.count * self.need.trace.items / self.seconds
 
 
+@lru_cache(maxsize=KEPT_STEPS)  # As many GPUs as asked for, each takes the step of one
+def _alone(trace: Trace, found: Card, own: rates.Operators | None) -> Step:
+    """The step by what is known in general, and `own` of what was calibrated on the card."""
+    return step(trace, found)
+
+
 def _timed(asked: Inputs, found: Card, need: Need) -> Timed:
     own = asked.calibration if asked.calibration and asked.calibration.card_id == found.id else None
     transfer, trace = asked.transfer, need.trace
@@ -239,7 +246,7 @@ def _timed(asked: Inputs, found: Card, need: Need) -> Timed:
             trace, found, parameters=own.parameters, evidence=own.level, factor=own.factor, width=own.width
         )
     elif transfer is None:
-        alone = step(trace, found)
+        alone = _alone(trace, found, rates.of_card(found.id))
     else:
         # The card that was measured is known best; the others by how far its prediction was off.
         level: Evidence = "calibrated" if transfer.source.id == found.id else "transferred"
@@ -314,7 +321,7 @@ def _notes(found: Card, at: Timed) -> tuple[str, ...]:
     trace, split, own, shared = at.need.trace, at.need.split, at.own, at.shared
     gain = at.count * at.alone.seconds / at.seconds
     notes = []
-    if any(kernel.name.startswith(DECODES) for kernel in trace.kernels):
+    if of_trace(trace).cold.any():
         notes.append(
             "by gpuwise's own decoding kernels; engines are slower: gpuwise fit, predict served:NAME"
         )
@@ -331,7 +338,7 @@ def _notes(found: Card, at: Timed) -> tuple[str, ...]:
     if trace.unknown:
         notes.append(f"without the time of {', '.join(trace.unknown[:3])}: no cost is known")
     notes += trace.notes[:3]
-    if any(EXPERTS in kernel.name for kernel in trace.kernels):
+    if of_trace(trace).routed.any():
         notes.append("assumed that rows choose all experts evenly")
     if at.need.space is None:
         notes.append("memory is not known: the trace has no lifetimes")

@@ -180,9 +180,9 @@ def _of_workload(
         # The narrower interval; a refusal has none.
         known = [record for record in (model, others.get(key)) if record is not None]
         found[key] = min(
-            known, default=_blank(config, *key, "no speed is known"),
+            known or [_blank(config, *key, "no speed is known")],
             key=lambda r: log(t.high / t.low) if (t := r.throughput) and t.low > 0 else inf,
-        )  # fmt: skip
+        )
     return found
 
 
