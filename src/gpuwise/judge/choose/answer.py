@@ -11,7 +11,7 @@ from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit, phrases
-from gpuwise.judge.choose.candidates import PAID, host_of
+from gpuwise.judge.choose.candidates import PAID, host_for
 from gpuwise.judge.choose.fit import link_of
 from gpuwise.judge.choose.need import (
     ALL_HOURS,
@@ -236,9 +236,11 @@ def _got(need: Need, first: Option, how: str) -> str:
 def _buy(found: Recommendation, price: Interval) -> str:
     need, first = found.need, found.options[0]
     each = f" for each of {need.users} people" if need.users > 1 else ""
-    host, _, _ = host_of(first.gpu_id, first.count)
+    host, *_ = host_for(need, first.gpu_id, first.count)
     host = "what the machine then lacks" if need.have else f"{'an' if host[0] in 'aeiou' else 'a'} {host}"
-    around = f" and {host} for {usd(first.host_usd / need.users)}" if first.host_usd else ""
+    whose = " for all of them" * need.one_machine
+    host_usd = first.host_usd if need.one_machine else first.host_usd / need.users
+    around = f" and {host} for {usd(host_usd)}{whose}" if first.host_usd else ""
     around += f", {usd(first.outlay_usd)} in all for {need.users}" if need.users > 1 else ""
     days = (prices.day(found.made_on) - prices.day(first.seen_on)).days if first.stale else 0
     sold = f"{fit.SOLD[first.way]}, {dated(first)}{f', {days // 30} months old' if days else ''}"
@@ -329,9 +331,10 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
 def setup(need: Need, bought: Option) -> str:
     """What buying takes beside the card, and what is left of it."""
     spec, a = catalog.get(bought.gpu_id), need.assumptions
-    host, host_w = host_of(bought.gpu_id, bought.count)[0], phrases.drawn_w(need, bought)[1]
-    energy, each = phrases.electricity(need, bought)[1] * need.users, " each" * (need.users > 1)
-    slots = spec.number("slots")
+    host, host_w = host_for(need, bought.gpu_id, bought.count)[0], phrases.drawn_w(need, bought)[1]
+    people = need.users if need.one_machine else 1
+    energy, each = phrases.electricity(need, bought)[1] * need.users, " each" * (need.users > people)
+    slots = (spec.number("slots") or 0.0) * bought.count * people
     fed = f": {phrases.fed_by(need, bought)}" * (spec.text("form") not in COMPUTERS)
     left = usd(bought.outlay_usd * (1 - a.depreciation) ** a.years)
     # What a card draws idle no source states.
@@ -340,11 +343,11 @@ def setup(need: Need, bought: Option) -> str:
     parts = [
         f"{phrases.sum_of(need, bought.outlay_usd)} in all, "
         + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
-        f"{bought.power_w:g} W{each}{fed}" if bought.power_w else "",
-        f"{slots * bought.count:g} slot{'s' * (slots * bought.count != 1)}" if slots else "",
+        f"{bought.power_w * people:g} W{each}{fed}" if bought.power_w else "",
+        f"{slots:g} slot{'s' * (slots != 1)}" if slots else "",
         cooled(spec, served=bought.host_usd > 0 and "server" in host),
         f"{usd(energy)} of electricity a month ({usd(12 * energy)} a year) while it works{idle}, with "
-        f"{host_w:g} W of the host and cooling x{a.cooling:g}" if bought.power_w else "",
+        f"{host_w * people:g} W of the host and cooling x{a.cooling:g}" if bought.power_w else "",
         f"worth {left} after {a.owned_for}",
     ]  # fmt: skip
     return "; ".join(part for part in parts if part)

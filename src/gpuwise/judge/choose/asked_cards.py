@@ -665,7 +665,12 @@ class Cards(Words):
         apart = fields.get("concurrent") == 1 and not (often or theirs or self.said(P.one_for_all))
         shares = self.take(P.sharing) or theirs or often or 1 < self.several < people
         self.shared = people > 1 and not apart and bool(shares or not self.said(P.for_each))
-        if often:
+        if people > 1 and self._learns() and self.take(P.at_once):
+            self.shared = False
+            fields["one_machine"] = bool(self.said(P.one_machine))
+            self.gpus = self.gpus or (1, 1)
+            self.notes.append(f"{people} people at the same time, so each has a GPU of their own")
+        elif often:
             self.assumed["hours_per_week"] = min(168.0, people * self.assumed.get("hours_per_week", often))
         elif self.shared and hours and (theirs or self.said(P.hours_of_each)):
             week = people * hours

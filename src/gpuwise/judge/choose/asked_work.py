@@ -236,7 +236,7 @@ class Worked(Cards):
             # One machine for all of them, and of what the money buys the most.
             people = self.people = self.fields.pop("users")
             most = (self.gpus or (1, needs.MOST_TOGETHER))[1] * self.several
-            turns = f", at most {most / people:.2g} GPUs for each, so they take turns" * (most < people)
+            turns = ", so they take turns" * (most < people)
             machines = f"{self.several} machines" if self.several > 1 else "one machine"
             self.notes.append(f"{machines} that {people} people share{turns}")
             self.fields["sharing"] = people
@@ -391,7 +391,7 @@ class Worked(Cards):
         if (users := self.fields.get("users")) and part.start <= self.people_at < part.stop:
             counted.append(f"for {users} people")
             self.fields = {n: v for n, v in self.fields.items() if n not in ("users", "concurrent")}
-            self.members = 1
+            self.members, self.shared = 1, False
         # Several GPUs share a language model that counts, so what it takes of one is not known here.
         own = not is_model(named, None)
         each = _held(more, mode), _held(named, self.mode or "infer")
@@ -459,6 +459,13 @@ class Worked(Cards):
         for start, end in spans[len(names) :]:
             same = names and search(P.the_same, self.plain[start:end])
             names.append(names[-1] if same else self._within(start, end))
+        rows = catalog.rows(DATA / "stand_ins.csv") if any(names) and not all(names) else ()
+        if like := next(filter(None, (self.said(row["words"]) for row in rows)), None):
+            self.ignore("shares of the time")  # What something stands in for counts, the other must fit
+            for name, span in zip(names, spans, strict=True):
+                if name:
+                    self._beside(like[0], name, slice(*span))
+            return
         if not all(names):
             raise InputError("shares of what?", hint="name each: 'llm-8b-decode 70 %, sd 30 %'")
         weights = [float(share[1] or 50) for share in shares]

@@ -229,7 +229,7 @@ class _Rows:
             why = "a computer, no card for one that is there"
             yield self.limit("", ~them.own | have | card, why, ("a computer", {}))
         if not self.named:
-            hosts = np.array([name for name, *_ in hosts_of(them.rows)], dtype=str)
+            hosts = np.array([name for name, *_ in hosts_of(need, them.rows)], dtype=str)
             wide = (self.number("slots") > SERVER_SLOTS) & (hosts == "server")
             wide |= (hosts == "open frame") & (max(need.concurrent, need.also_users) > A_FEW)
             yield self.limit("", ~them.own | have | ~wide, OPEN_FRAME, ("fewer, larger GPUs", {}))
@@ -276,11 +276,12 @@ class _Rows:
     def machine(self) -> Iterator[Limit]:
         """Watts, slots and noise of one's own machine; a rented one has what it needs."""
         need, them = self.need, self.them
-        host_w = np.array([watts for _, _, watts in hosts_of(them.rows)], dtype=float)
-        slots = self.number("slots") * them.count
+        host_w = np.array([watts for _, _, watts in hosts_of(need, them.rows)], dtype=float)
+        people = need.users if need.one_machine else 1
+        slots, board_w = self.number("slots") * them.count * people, self.board_w * people
         for code, field, used, unit in (
-            ("power", "power_w", self.board_w, "W"), ("slots", "slots", slots, ""),
-            ("outlet", "outlet_w", (self.board_w + host_w) / SUPPLY_EFFICIENCY, "W"),
+            ("power", "power_w", board_w, "W"), ("slots", "slots", slots, ""),
+            ("outlet", "outlet_w", (board_w + host_w * people) / SUPPLY_EFFICIENCY, "W"),
         ):  # fmt: skip
             if (most := getattr(need, field)) is not None:
                 # What is there runs on the supply that is there.
