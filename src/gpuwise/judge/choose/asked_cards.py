@@ -74,6 +74,13 @@ class Cards(Words):
         owned = -1  # Where the last owned card ends
         self.of_mine = mine = bool(self.blank(P.of_mine))  # All of them are
         self.places = list[tuple[str, int, int, int]]()  # Of all of them: GPU, number, start and end
+        for other in catalog.mentions(self.plain, unknown=True, loose=True):
+            if other.gpu_ids or not self.blank(rf"{re.escape(self.plain[other.start : other.end])}{P.with_gb}"):
+                continue
+            try:
+                catalog.resolve(other.text)
+            except InputError as error:
+                self.correct(f"{str(error)[:1].upper()}{str(error)[1:]} Nothing is said of it.")
         mentions = catalog.mentions(self.plain, loose=True)
         for at, named in enumerate(mentions):
             text = self.plain[named.start : named.end].strip()
@@ -471,6 +478,8 @@ class Cards(Words):
         named = [range(start, end) for *_, start, end in self.places]
         numbers = finditer(P.number_of_gpus, self.plain)
         apart = [n for n in numbers if not any(n.start(2) in each for each in named)]
+        # "Around 4000 of them" are not GPUs.
+        apart = [n for n in apart if "of the" not in n[0] or number_of(n[2]) <= needs.MOST_TOGETHER]
         of_one = compiled(rf"(?:{P.of_one_card})")
         apart = [n for n in apart if number_of(n[2]) > 1 or not of_one.search(self.plain[: n.start()])]
         # "Each job on one GPU, of four cards"

@@ -197,6 +197,10 @@ class Worked(Cards):
         named = self.mixed[0][0] if self.mixed else self._mostly() or self._name() or self._open_instead()
         sized = None if named else self._of_size()  # A model that has a size wins over what people are or do
         double = None if self.mixed or _item_of(named) == "FLOP" else self.said(P.double)
+        part = self._clause(self.named_at) if named and self.named_at >= 0 and not self.mixed else slice(0)
+        if search(P.aside, self.plain[part]) and self._without_own() and (other := self._stand_in()):
+            self._beside(other, named, part)  # "Detectors, and a bit of SD"
+            named = other
         apart = double if named or sized else None
         if apart and self._clause(apart.start()) != self._clause(self._read_since(left)):
             self._left, named = left, FP64  # The network is read again, as work beside it
@@ -459,8 +463,7 @@ class Worked(Cards):
         for start, end in spans[len(names) :]:
             same = names and search(P.the_same, self.plain[start:end])
             names.append(names[-1] if same else self._within(start, end))
-        rows = catalog.rows(DATA / "stand_ins.csv") if any(names) and not all(names) else ()
-        if like := next(filter(None, (self.said(row["words"]) for row in rows)), None):
+        if any(names) and not all(names) and (like := self._without_own()):
             self.ignore("shares of the time")  # What something stands in for counts, the other must fit
             for name, span in zip(names, spans, strict=True):
                 if name:
@@ -621,6 +624,11 @@ class Worked(Cards):
                 hint=f"an open model instead, such as {USUAL.open}",
             )
         return None
+
+    def _without_own(self) -> re.Match[str] | None:
+        """The first work that something stands in for, wherever it is said."""
+        rows = catalog.rows(DATA / "stand_ins.csv")
+        return next(filter(None, (self.said(rf"(?<![\w-])(?:{row['words']})") for row in rows)), None)
 
     def _stand_in(self) -> str | None:
         """What stands in for work that no workload is. Raises InputError where nothing here is like it."""
