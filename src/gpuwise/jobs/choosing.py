@@ -104,11 +104,12 @@ def _chosen(
     unsaid = (verdicts.UNCHECKED,) if need.asks == "able" else ()  # Of which the verdict speaks
     broken = [n for n in choice.need.notes if n.startswith(BROKEN) and n not in unsaid]
     sent, not_known = verdicts.sent_out(choice.need, choice.options[0], market.offers)
-    over = any(note.startswith(needs.OVER_BUDGET) for note in broken)
+    over = needs.OVER_BUDGET in broken
     other = _another(market, needs.settled(need), "limits") if over else None
-    known = "is known to keep" if any(o.way == "unpriced" for o in choice.options) else "keeps"
+    kept = "is known to keep" if any(o.way == "unpriced" for o in choice.options) else "keeps"
     said = (
-        *(f"{phrases.begun(note)}.".replace("keeps", known) for note in broken),
+        *(f"{phrases.begun(note)}." for note in broken if note != needs.OVER_BUDGET),
+        f"None of these {kept} the budget of {phrases.sum_of(need, need.budget_usd or 0.0)}." if over else "",
         f"Within it: {phrases.offered_as(other.options[0])}." if other else "",
         say.not_counted(need),
         *need.corrected,
@@ -278,7 +279,7 @@ def _answered(market: _Market, need: Need) -> Recommendation:
     what else would."""
     double = need.precision == Precision.FP64 and need.asks == "able" and names_of(need)
     if double and not any(map(fit.made_for_fp64, double)) and (better := _another(market, need)):
-        slow = "; ".join(dict.fromkeys(map(verdicts.slow_in_fp64, double)))
+        slow = "; ".join(dict.fromkeys(map(fit.slow_in_fp64, double)))
         return replace(better, answer=f"No, though it runs: {slow}. {better.answer}")
     try:
         if need.beside and (joined := _joined(market, need)):
@@ -360,10 +361,9 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
         if unfit is not None and "does not fit" in unfit.detail:
             no = f"{phrases.counted(gpu, 1)} cannot do it ({unfit.detail.partition(';')[0]})"
             return replace(choice, answer=f"Rent: {no}. {choice.answer}")
-        why = fit.no_price(bought, gpu, market.offers)
-        return replace(
-            choice, answer=f"Rent. {phrases.begun(phrases.counted(gpu, 1))}: {why}. {choice.answer}"
-        )
+        why = fit.no_price(bought, gpu, market.offers).detail
+        of = phrases.begun(phrases.counted(gpu, 1))
+        return replace(choice, answer=f"Rent. {of}: {why}. {choice.answer}")
     said, buys = verdicts.either(need, rent, own, choice.item)
     better = own if buys else rent
     shown = {(o.gpu_id, o.count, o.way in RENTS) for o in choice.options}
@@ -609,7 +609,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if error.code == "no-price" and need.quotes and need.region:
         yield noted(f"no price in {need.region} is known, so compared with those of everywhere", region="")
     if error.code == "limits" and len(need.sets) > 1 and need.budget_usd is not None:
-        yield noted(f"{needs.OVER_BUDGET} of {phrases.sum_of(need, need.budget_usd)}", budget_usd=None)
+        yield noted(needs.OVER_BUDGET, budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
         if need.mode == "compute" and not need.sold:
             # Kernels compiled once run on: for FP64 an old card that is made for it is worth more.
@@ -728,14 +728,15 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     left = dict(choice.rejected)
     few = few_of(need) or few_of(asked)
     for gpu in (gpu for gpu in names_of(need) or market.facts.ids if gpu not in sold):
-        left[gpu] = Issue.info("", fit.no_price(need, gpu, market.offers))
+        left[gpu] = fit.no_price(need, gpu, market.offers)
     counts, asked = dict(asked.sets), needs.settled(asked)
     for gpu in few:
         if gpu in left:
             # Where the answer is of others, in the number that was asked about.
             refusal = market.facts_of(asked, {gpu: (counts[gpu],)})[0].refusal if gpu in counts else ""
             left[gpu] = replace(left[gpu], detail=refusal) if refusal else left[gpu]
-            left[gpu] = replace(left[gpu], detail=_in_full(market, need, gpu, left[gpu]))
+            number = counts.get(gpu) or dict(need.sets).get(gpu, need.gpus[1])
+            left[gpu] = replace(left[gpu], detail=_in_full(market, need, gpu, number, left[gpu]))
     places = {(option.gpu_id, option.count) for option in choice.options}
     replaced = fit.NO_FASTER if need.upgrade else None  # As was asked
     said = {gpu: why.detail for gpu, why in left.items() if why.detail != replaced}
@@ -761,22 +762,20 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     return replace(choice, rejected=left, refused=tuple(named), unknown=tuple(unknown), prices_on=day)
 
 
-def _in_full(market: _Market, need: Need, gpu: str, reason: Issue) -> str:
+def _in_full(market: _Market, need: Need, gpu: str, number: int, reason: Issue) -> str:
     """Why a GPU that was named has no place, with what else would be asked about it."""
     # Several with one reason are said together, so none names its GPU again.
-    why, number = reason.detail.replace(f" {gpu} ", " it "), dict(need.sets).get(gpu, need.gpus[1])
+    why = reason.detail.replace(f" {gpu} ", " it ")
     if "does not fit" in why:
         why += f"; {speeds.shorter(need, gpu, number)}" if need.task else ""
         several = need.task == "infer" and (need.sets or need.gpus[1] > 1)
         least = (speeds.fewest_to_hold(need, [gpu]) or 0) if several else 0
         why += f"; {phrases.counted(gpu, least)} hold it" * (least > number)
-    if need.precision == Precision.FP64 and fit.NO_FP64 in why:
-        why = why.replace(fit.NO_FP64, verdicts.slow_in_fp64(gpu))
     if why == UNMEASURED:
         version = catalog.get(gpu).text("compute_capability")
         family = catalog.get(gpu).text("architecture")
         why += f" ({family}{f', compute capability {version}' if version else ''})"
-    if why.startswith(("no price", "sold only")):
+    if reason.code == fit.NO_PRICE:
         price = fit.last_price(need, gpu, market.offers)
         every = replace(need, spot=True, community=True, reserved=True, serverless=True, acquire="rent")
         let = [o for o in market.usable(every) if o.per_hour and gpu in o.gpu_ids and need.acquire != "own"]

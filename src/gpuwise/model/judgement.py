@@ -154,10 +154,11 @@ class Need:
     bill: Bill | None = None  # What the cost is compared with
     asks: Literal[
         "", "able", "too much", "memory", "energy", "at once", "number", "faster", "speed", "largest",
-        "provider",
+        "provider", "resale",
     ] = ""  # fmt: skip
     """What else is asked: whether a GPU can do the work or is too much, memory, electricity, how many, which
-    of several is faster, how fast one is, which model is the largest that it holds, or who rents it."""
+    of several is faster, how fast one is, which model is the largest that it holds, who
+    rents it, or what is left of its price."""
     rate: float = 0.0  # Of `speed`: items a second of each answer, which it is to reach; 0: none was asked
     # Of a GPU, asked whether the work needs it.
     feature: Literal["", "nvlink", "ecc", "pcie 5", "tensor cores"] = ""

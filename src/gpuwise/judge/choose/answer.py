@@ -189,7 +189,7 @@ def plainly(found: Recommendation) -> str:
     if paid and (dearer := phrases.dearer(found.need, paid, first)):
         take += f" instead of {machine_of(paid)}{phrases.priced_at(paid)}"
         take += f", {significant(dearer)} times the cost of the work"
-    if any(note.startswith(OVER_BUDGET) for note in found.need.notes):
+    if OVER_BUDGET in found.need.notes:
         take = re.sub(r"^(?:Buy|Rent|Add)", "Over it:", take)  # Advice never exceeds the stated budget
     faster = first.speedup is not None and first.way != "have"
     ratio = f", {significant(first.speedup or 0.0)} times what you have" * faster

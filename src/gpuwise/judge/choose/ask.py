@@ -19,7 +19,7 @@ from gpuwise.errors import InputError
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import amounts, rules
 from gpuwise.judge.choose import need as needs
-from gpuwise.judge.choose.asked_work import FP64, Worked
+from gpuwise.judge.choose.asked_work import FP64, LIKE_FP64, Worked
 from gpuwise.judge.choose.candidates import FEW, least_host_usd
 from gpuwise.judge.choose.fit import A_FEW, fed_w, left_w, made_for_fp64
 from gpuwise.judge.choose.need import ALIASES, DIFFUSION, USUAL, Purpose, is_model, presets
@@ -238,7 +238,11 @@ class _Reader(Worked):
         self.notes.append(f"{said[0].strip()}: {hours:,.0f} hours a {period}")
 
     def _read_use(self) -> None:
-        """What the use of one's own machine costs, and for how long it is used."""
+        """What the use of one's own machine costs, for how long it is used, and what is left of it then."""
+        if later := self.blank(P.resale):
+            self.fields["asks"] = "resale"
+            if years := later[1] or later[2]:
+                self.assumed["years"] = float(number_of(years))
         if any(each.period == "night" for each in self.found):
             self.assumed["utilisation"] = USUAL.night
             self.notes.append(WITHIN_NIGHT)
@@ -456,7 +460,7 @@ class _Reader(Worked):
     def _read_rent(self) -> None:
         """Whether to rent or to own, where that is said, and for how long."""
         fields, take, denied = self.fields, self.take, self.denied
-        only_rent, only_own = take(P.only_rent), take(P.only_own)
+        only_rent, only_own = take(P.only_rent), take(P.only_own) or fields.get("asks") == "resale"
         if (only_rent and only_own) or (denied["rent"] and denied["buy"]):
             raise InputError("only to rent and only to buy at once", hint="leave one of them out")
         used, offered = take(RULES["denied"]["used"]), self._read_offers()
@@ -467,6 +471,8 @@ class _Reader(Worked):
         against = rf"{other} (?:on |at |from )?{seller}|{seller}(?: [^\s.;?]+){{0,6}}? {other} (?:{gets})"
         than = self.said(rf"{P.owning}|\bused\b") and take(against)
         either = self.said(P.rent_or_not) or than
+        if self.bill and not self.said(P.owning):
+            either = None  # "Keep the API, or rent our own"
         if either:  # What stands between the two words may be the work
             self.every(P.words_of_either)
         rents: Any = (
@@ -567,7 +573,7 @@ class _Reader(Worked):
         alone = len({*self.have} or {gpu for gpu, _ in self.sets}) == 1
         alone |= bool(able and self.have and not self.sets)  # "Can the two run it"
         alone &= able or not (self.sets and self.have)
-        if fields.get("asks") == "speed":
+        if fields.get("asks") in ("speed", "resale"):
             return
         if able and "memory_gb" in fields and not self.have and self.said(P.size_enough):
             self.sets = ()  # "Is 24 GB enough, or do I need an A100": asks about the size
@@ -869,9 +875,13 @@ class _Reader(Worked):
                     self.notes.append(f"{words.strip()}, in the amount")
 
     def _whole(self, named: str, precision: str | None) -> Asked:
-        if named == FP64 and not self.said(P.reads_much) and (dense := self.take(P.dense)):
-            named, precision = "cholesky", precision or "fp64"  # Which is products of matrices, too
-            self.notes.append(f"{', '.join((dense[0], *self.every(P.dense)))} is taken as cholesky")
+        for words, kernel in ((P.bandwidth_bound, "stencil"), (P.dense, "cholesky")):
+            if named != FP64 or (kernel == "cholesky" and self.said(P.reads_much)):
+                continue
+            if found := self.take(words):  # Which reads much and computes little, or is products of matrices
+                named, precision = kernel, precision or "fp64"
+                self.notes = [each for each in self.notes if LIKE_FP64 not in each]
+                self.notes.append(f"{', '.join((found[0], *self.every(words)))} is taken as {kernel}")
         seen = self.said(r"\bvision\b|\bcnns?\b|\bimagenet\b")
         if self.laptop and self.mode in ("infer", None) and named == "resnet50" and self.notes and not seen:
             named, self.notes = "mobile", [note for note in self.notes if "resnet50" not in note]
@@ -902,7 +912,7 @@ class _Reader(Worked):
         limited = self.fields.keys() & {"budget_usd", "deadline_s"}
         if limited and not (self.named_gpus or self.have or "asks" in self.fields):
             for part in compiled(P.clause_ends).split(self.plain):  # "Is that possible for under 10k"
-                if match(rf" *{P.asks_whether}", part) and search(RULES["asks"]["able"], part):
+                if match(rf" *(?:{P.asks_whether}|enough$)", part) and search(RULES["asks"]["able"], part):
                     self.fields["asks"] = "able"
         answers = is_model(named, self.mode) or ("decode" in named and "title" not in self.fields)
         if self.late and "latency" in self.fields and not answers:

@@ -28,7 +28,7 @@ ADAPTERS = 1.15
 # Of what an hour of audio counts as, by one published time of one model.
 WITHIN = 2.0
 # The work that computes in double precision.
-FP64 = "scientific-fp64"
+FP64, LIKE_FP64 = "scientific-fp64", "nothing here is just that, fft, cholesky and stencil stand in"
 # Width of the networks that attend to all patches of an image, and pixels on a side of such a patch: with
 # products of 24 n width^2 and attention of 4 n^2 width a layer, n patches take n (6 width + n).
 WIDTHS, PATCH = {"vit-b16": 768, "dit-xl2": 1152, "dit-xl2-512": 1152}, 16
@@ -198,7 +198,8 @@ class Worked(Cards):
         sized = None if named else self._of_size()  # A model that has a size wins over what people are or do
         double = None if self.mixed or _item_of(named) == "FLOP" else self.said(P.double)
         part = self._clause(self.named_at) if named and self.named_at >= 0 and not self.mixed else slice(0)
-        if search(P.aside, self.plain[part]) and self._without_own() and (other := self._stand_in()):
+        if named and search(P.aside, self.plain[part]) and self._without_own():
+            other = self._stand_in() or named
             self._beside(other, named, part)  # "Detectors, and a bit of SD"
             named = other
         apart = double if named or sized else None
@@ -687,6 +688,9 @@ class Worked(Cards):
                     self.ignore(one[0])  # Beside a work that is known
                     continue
                 problem = f"{one[0]} ({row['what']}): no workload here is like it, so its speed is not known"
+                if self.fields.keys() & {"memory_gb", "total_gb"}:  # Which GPUs compare by
+                    self.correct(f"{problem}: {row['because']}.")
+                    continue
                 hint = "ask by memory and price: 'cheapest new card with 24 GB'"
                 raise InputError(f"{problem}: {row['because']}", hint=hint)
         return None
@@ -751,8 +755,7 @@ class Worked(Cards):
             if found := self.take(pattern, again=again):
                 self.every(pattern)
                 self.open_model = is_model(name, None) and "small" not in found[0]
-                likes = "nothing here is just that, fft, cholesky and stencil stand in"
-                self.notes += [f"{found[0]}: {likes}"] * (name == FP64)
+                self.notes += [f"{found[0]}: {LIKE_FP64}"] * (name == FP64)
                 self.notes += [f"{found[0]} is taken as {name}"] if name not in presets() else []
                 return str(name)
         return None

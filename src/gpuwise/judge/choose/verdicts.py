@@ -29,7 +29,7 @@ from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import Issue, firsts
-from gpuwise.model.units import brief, seconds, significant, usd
+from gpuwise.model.units import brief, percent, seconds, significant, usd
 from gpuwise.predictor.card import is_linked, runs_vllm
 
 
@@ -244,17 +244,6 @@ UNCHECKED = "no price of these is known, so the budget is not checked"
 NOT_ENOUGH = "more memory than was asked about"
 
 
-def slow_in_fp64(gpu: str) -> str:
-    """How fast a GPU computes in FP64 that was not made for it, beside its rate in FP32."""
-    spec = catalog.get(gpu)
-    double, single = spec.peak("fp64"), spec.peak("fp32")
-    if double is None:
-        return f"no rate of {phrases.short_name(gpu)} in FP64 is known"
-    rate = f"{significant(double.flop_per_s / 1e12)} TFLOP/s"
-    share = f", 1/{single.flop_per_s / double.flop_per_s:.0f} of its rate in FP32" if single else ""
-    return f"{phrases.short_name(gpu)} computes FP64 at {rate}{share}, no faster than a server's processor"
-
-
 def lacks(gpu: str) -> str:
     """What a GPU of an old generation lacks: new software, matrix units, and FP16 as fast as FP32."""
     spec = catalog.get(gpu)
@@ -372,11 +361,25 @@ def _speed(found: Recommendation) -> str:
     return f"{sure}: {does}; {need.rate:g} {item} are asked."
 
 
+def _resale(need: Need, own: Option) -> str:
+    """What is left of a purchase when its years are over, and what a month of owning it costs."""
+    a, months = need.assumptions, 12 * need.assumptions.years
+    left = own.outlay_usd * (1 - priced.lost_share(a))
+    lost, paid = (own.outlay_usd - left) / months, phrases.electricity(need, own)[1] * need.users
+    machine, use = " with its machine" * bool(own.host_usd), weekly_use(a.hours_per_week)
+    return (
+        f"{begun(machine_of(own))}{machine} for {sum_of(need, own.outlay_usd)} is worth about "
+        f"{sum_of(need, left)} after {a.owned_for}, where it loses {percent(a.depreciation, 0)} a year, an "
+        f"assumption (--depreciation). Owning it costs {sum_of(need, lost + paid)} a month: "
+        f"{usd(lost)} of value, {usd(paid)} of electricity{use}."
+    )
+
+
 def _lost(name: str, why: Issue) -> str:
     """What a GPU without a place says of whether it can: no, or nothing, where only a fact or price lacks."""
     if fit.is_unknown(why.detail):
         return f"Whether {name} can is not known: {why.detail}."
-    no = "" if why.detail.startswith(("no price", "sold only")) else "No. "
+    no = "" if why.code == fit.NO_PRICE else "No. "
     return f"{no}{begun(name)}: {why.detail}."
 
 
@@ -397,7 +400,7 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         able = any((o.gpu_id, o.count) == (gpu, count) for o in found.options)
         name, left = phrases.counted(gpu, count), found.rejected.get(gpu)
         double = need.precision == Precision.FP64 and not made_for_fp64(gpu)
-        slow = f", though slowly: {slow_in_fp64(gpu)}" * double
+        slow = f", though slowly: {fit.slow_in_fp64(gpu)}" * double
         said = f"Yes, {name} can{slow}." if able else f"Whether {name} can is not known."
         return f"{said if left is None else _lost(name, left)} {_faster(found)}".strip()
     if need.asks == "able":
@@ -421,6 +424,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         return _lost(phrases.counted(gpu, dict(need.sets).get(gpu, 1)), found.rejected[gpu])
     if need.asks == "faster":
         return _faster(found)
+    if need.asks == "resale" and (own := next((o for o in found.options if o.outlay_usd), None)):
+        return _resale(need, own)
     if need.asks == "speed":
         return _speed(found)
     if need.asks == "at once" and (some := next((w for w in first.why if w.endswith(AT_ONCE)), "")):
