@@ -659,16 +659,7 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
     data: dict[str, Any] = {"why": str(error), **error.data}
     said = [str(error)]
     if error.code == "too-large" and need.task and (named := _one_set(need)):
-        said += [speeds.recipes(need, *named)] if need.task != "infer" else []
-        said += [speeds.shorter(need, *named), f"{IN_HOST}, are not counted"]
-        whole = named[1] == needs.MOST_TOGETHER or need.asks == "number"
-        if whole and (number := speeds.fewest_to_hold(need, named[:1])) and number > needs.MOST_TOGETHER:
-            nodes = f"{ceil(number / needs.MOST_TOGETHER)} machines of {needs.MOST_TOGETHER}"
-            said.append(f"{nodes} have the memory for it, of whose network nothing is known here")
-        weights = (Precision.FP8, Precision.INT4) if need.task == "infer" and not need.formats else ()
-        in_less = (market.best_or_none(replace(need, precision=p)) for p in weights if p != need.precision)
-        if less := next(filter(None, in_less), None):
-            said.append(f"in {less.need.precision} it fits: {phrases.offered_as(less.options[0])}")
+        said += _what_fits(market, need, named)
         data["why"] = "; ".join(said)
     dear = error.code == "limits" and need.budget_usd and not (names_of(need) or need.items)
     if need.task and (dear or error.code == "too-old"):
@@ -685,6 +676,22 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
         elif names_of(need):  # To give up what was named is a way like any other
             data["ways"] = (*data["ways"], (fit.Way("gpu", "any", instead, {}),))
     return type(error)("; ".join(said), hint=error.hint, code=error.code, **data)
+
+
+def _what_fits(market: _Market, need: Need, named: tuple[str, int]) -> Iterator[str]:
+    """What of a language model fits where it is too large for a GPU and its number that were named: another
+    way to train, a shorter context, several machines, fewer bits."""
+    if need.task != "infer":
+        yield speeds.recipes(need, *named)
+    yield from (speeds.shorter(need, *named), f"{IN_HOST}, are not counted")
+    whole = named[1] == needs.MOST_TOGETHER or need.asks == "number"
+    if whole and (number := speeds.fewest_to_hold(need, named[:1])) and number > needs.MOST_TOGETHER:
+        nodes = f"{ceil(number / needs.MOST_TOGETHER)} machines of {needs.MOST_TOGETHER}"
+        yield f"{nodes} have the memory for it, of whose network nothing is known here"
+    weights = (Precision.FP8, Precision.INT4) if need.task == "infer" and not need.formats else ()
+    in_less = (market.best_or_none(replace(need, precision=p)) for p in weights if p != need.precision)
+    if less := next(filter(None, in_less), None):
+        yield f"in {less.need.precision} it fits: {phrases.offered_as(less.options[0])}"
 
 
 def _another(market: _Market, need: Need, code: str | None = None) -> Recommendation | None:
@@ -838,7 +845,9 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     if need.asks == "speed" and asked and not asked & ranked:
         name, count = _one_set(need) or ("", 0)
         refusal = name and market.facts_of(need, {name: (count,)})[0].refusal
-        said, judged = f"{phrases.begun(phrases.counted(name, count))}: {refusal}." if refusal else "", False
+        fits = _what_fits(market, need, (name, count)) if need.task and "does not fit" in refusal else ()
+        why = "; ".join((refusal, *fits))
+        said, judged = f"{phrases.begun(phrases.counted(name, count))}: {why}." if refusal else "", False
     if judged and (not said or need.asks == "able"):
         said = f"{verdicts.verdict(choice, other)} {said}".strip()
     if other is not None and need.sets:

@@ -20,6 +20,7 @@ from gpuwise.judge.choose.need import (
     DIFFUSION,
     HOURS_PER_YEAR,
     HOURS_STATED,
+    IN_AND_OUT,
     OVER_BUDGET,
     USUAL_NOTE,
     WORDS,
@@ -108,7 +109,7 @@ def limits(need: Need) -> Iterator[str]:
 def taken_as_asked(need: Need, item: str, *work: str) -> str:
     """The amount of work and the limits of a need, and how words of its question were read; behind what is
     said of the work."""
-    answers = item == "token" and need.mode == "infer" and not (need.reads or need.title)
+    answers = item == "token" and need.mode == "infer" and not (need.reads or need.title or IN_AND_OUT in need.notes)
     of = (often(need) if need.period_s else "") + " written, prompts not counted" * answers
     amount = [f"{brief(need.items)} {item}s{of}"] if need.items else []
     if need.items and need.period_s:

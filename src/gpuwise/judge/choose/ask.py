@@ -96,7 +96,7 @@ class _Reader(Worked):
         while other := self.take(P.other_hardware, again=False):
             self.correct(f"Of {other[0].strip()} nothing is known here, so it has no place.")
         while later := self.blank(P.unreleased):
-            self.notes.append(f"{later[0].strip()}: not known here")
+            self.notes += [f"{later[0].strip()}: not known here"] * bool(search(r"\d|next|rubin", later[0]))
             self.correct("What GPUs will come, how fast they are and what any will cost then, is not known.")
         self._read_peak()
         self._read_sum()

@@ -78,6 +78,7 @@ class Worked(Cards):
                     replace(whole, number=whole.number * (1 - part), role="out"))  # fmt: skip
             self.found = (*both, *(each for each in self.found if each is not whole))
             self.notes.append(share[0].strip())
+        self.notes += [needs.IN_AND_OUT] * bool(whole and self.take(P.in_and_out))
         self.work: Work | None = None
         self.per_person = False
         found = self.take(P.resolution)

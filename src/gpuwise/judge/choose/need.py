@@ -101,6 +101,7 @@ USUAL_TPOT_S = 0.050
 IN_PACE = "each token within 50 ms"
 USUAL_NOTE = f"by default {IN_PACE} (--latency)"
 OVER_BUDGET = "over the budget"
+IN_AND_OUT = "input and output together: all of it counts as written, which takes the most"
 ONE_READER, ALL_HELD = "for one person at a time", "for as many at once as each holds, whose speeds add up"
 HOURS_STATED = "{:.3g} h of use a week"
 ALL_HOURS = "used around the clock, as no hours are stated (--hours-per-week)"
