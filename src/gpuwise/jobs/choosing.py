@@ -96,7 +96,6 @@ def _chosen(
     several = _in_machines(market, need)
     choice = several or _answered(market, needs.settled(need))
     choice = _with_left_out(market, choice, need)
-    choice = _over_spans(choice) if need.spans and not several else choice
     choice = _in_pace(_with_both_ways(market, choice, several is not None))
     billed = verdicts.against(need.bill, choice) if need.bill else ""
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
@@ -202,17 +201,6 @@ def _in_order(choice: Recommendation, options: Sequence[Option]) -> Recommendati
     if options[0] == choice.options[0]:
         return made
     return replace(made, answer=say.plainly(made), reasons=say.reasons(made), runner_up=say.runner_up(made))
-
-
-def _over_spans(choice: Recommendation) -> Recommendation:
-    """The choice by the sums of those that are rented for different times, the least first."""
-    asked = {(gpu, span[1]): span for span in choice.need.spans for gpu in span[0]}
-    spans = {o: asked[o.gpu_id, o.count] for o in choice.options if (o.gpu_id, o.count) in asked}
-    paid = {o: (o.per_hour_usd or inf) * span[2] for o, span in spans.items()}
-    options = sorted(choice.options, key=lambda option: paid.get(option, inf))
-    least = firsts((spans[o], o) for o in options if paid.get(o, inf) < inf)  # The cheapest that a name means
-    said = verdicts.over_spans(choice, {option: span[2] for span, option in least.items()})
-    return replace(_in_order(choice, options), answer=said or choice.answer, changes=())
 
 
 # Share of GPUs more than were asked for, up to which whole machines of the largest size are taken.
@@ -571,8 +559,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if error.code == "limits" and need.form == "small" and need.slots and not names:
         yield noted("slots were named, so a card for your own case instead of a small computer", form=None)
     shares = need.task or (need.mode == "infer" and need.period_s)
-    alone = any(said.startswith(needs.ONE_LANE) for said in need.corrected)
-    if shares and {count for _, count in need.sets} == {1} and not alone:
+    if shares and {count for _, count in need.sets} == {1}:
         # Of cards that are named alone, several may share a model.
         for most in (2, 4, needs.MOST_TOGETHER) if len(need.sets) == 1 else (needs.MOST_TOGETHER,):
             yield noted(verdicts.AS_MANY, sets=(), only=names, gpus=(1, most))

@@ -168,8 +168,6 @@ class Need:
     either: bool = False  # Whether to rent or to buy is the question
     hired: tuple[str, ...] = ()  # Of the GPUs that are named, those to rent beside others to buy
     hire_h: float | None = None  # Hours of rent, where these are stated and not the work
-    # GPUs that one name means, number and hours, where each is rented for its own time
-    spans: tuple[tuple[tuple[str, ...], int, float], ...] = ()
     upgrade: bool = False  # They are to be replaced: keeping them is not an answer
     faster: float = 0.0  # By how much: times their speed; 0: enough to be called an upgrade
     keep: bool = False  # They do the work wherever they can

@@ -99,7 +99,6 @@ class _Reader(Worked):
             self.notes += [f"{later[0].strip()}: not known here"] * bool(search(r"\d|next|rubin", later[0]))
             self.correct("What GPUs will come, how fast they are and what any will cost then, is not known.")
         self._read_peak()
-        self._read_sum()
         self._read_first()
         self._read_cards()
         if self.have and self.blank(P.no_money):
@@ -147,17 +146,6 @@ class _Reader(Worked):
         self._settle_budget()
         return self._whole(named, precision)
 
-    def _read_sum(self) -> None:
-        """What an old card brings and what is put on top are one sum."""
-        if (found := self.said(P.put_on_top)) is None:
-            return
-        more = "top" if found["top"] else "added"
-        usd = self._usd(found["old"]) + self._usd(found[more])
-        self.notes.append(f"{found['old']} and {found[more]} are {units.usd(usd)} in all")
-        start, end = found.start("old"), self.plain[found.end(more) :].removeprefix(" on top")
-        plain = f"{self.plain[:start]}{found['between']} budget of ${usd:.0f} {end}"
-        self.plain = self._left = " ".join(plain.split())
-
     def _read_first(self) -> None:
         """What holds words that mean something else elsewhere: hours of GPUs, and what a GPU may have."""
         for day in (rf"(?:{units.DAYS})(?!\w)", r"(?:year|month|quarter|week)\b", P.span):
@@ -190,8 +178,6 @@ class _Reader(Worked):
             hours = f"{self.gpu_hours[0].strip()} on {number} GPUs: {self.fields['hire_h']:,.4g} h"
             self.notes += [hours] * (number > 1)
         self.ignore(states[0] if (states := self.blank(P.short_states)) else "")
-        if plan := self.blank(P.withdrawn):
-            self.notes.append(f"{plan[0].strip()}: a plan that is given up, so not read")
         if again := self.blank(P.spans_again):
             self._read_spans(again)
         if (idle := self.blank(P.idle_hours)) and 0 < int(idle["hours"]) < 24:
@@ -209,8 +195,6 @@ class _Reader(Worked):
             self.blank(P.some_at_once)
         if now := self.blank(P.speed_now):
             self.notes.append(f"{now[0].strip()}: as it is now")
-        if both := self.blank(P.both_loaded):
-            self.ignore(both[0])
         for name, (words, _) in RULES["features"].items():
             if self.blank(rf"{P.is_needed}(?:{words})(?: {P.needed})?|\b(?:{words}) {P.needed}"):
                 self.fields["feature"] = name
@@ -506,28 +490,13 @@ class _Reader(Worked):
         if fields.get("acquire") == "rent" and isinstance(rents, re.Match) and "provider" in rents[0]:
             self.notes.append("to rent, as a provider is asked for: --own ranks what is bought")
         self.rents, self.owns = bool(rents), bool(owns)
-        if rents and not self.done() and len(spans := self._spans()) > 1:
-            fields |= {"spans": spans, "hire_h": spans[0][2]}
-        elif rents and not self.done() and (hire := take(P.hire)):
+        if rents and not self.done() and (hire := take(P.hire)):
             fields["hire_h"] = span_seconds(hire) / 3600
             self.every(re.escape(hire[0]))  # Said of each of two
             self.hired_for = hire[0].strip()
         elif rents and self.sets and not (self.done() or search(P.money, self._left)) and take(P.monthly):
             fields["hire_h"] = 730.5
         self._read_condition(bool(used))
-
-    def _spans(self) -> tuple[tuple[tuple[str, ...], int, float], ...]:
-        """For how many hours each of several GPUs is to be rented, where these differ."""
-        stops = [*(start for *_, start, _ in self.places), len(self.plain)][1:]
-        parts, hire = zip(self.places, stops, strict=True), compiled(P.hire)
-        spans = [span for place, stop in parts if (span := hire.search(self.plain, place[3], stop))]
-        hours = [span_seconds(span) / 3600 for span in spans]
-        if len(spans) < len(self.places) or len({*hours}) < 2:
-            return ()
-        for span in spans:
-            self.mark(*span.span())
-        each = zip(self.places, hours, strict=True)
-        return tuple((self.families.get(name, (name,)), count, h) for (name, count, *_), h in each)
 
     def _read_condition(self, used: bool) -> None:
         """Whether what is bought is used or new, and quiet. Raises InputError for both at once."""
@@ -617,10 +586,6 @@ class _Reader(Worked):
         def watts_of(said: re.Match[str]) -> float:
             return amount_of(said[1]) * (1000 if said[2] else 1)
 
-        host = self.said(P.host_draw)  # As who asks counts it, of what is more
-        host_w = watts_of(host) if host else 0.0
-        whole_w = max(map(watts_of, finditer(P.watts, self.plain)), default=0.0)
-        host = self.blank(P.host_draw) if whole_w > host_w > 0 else None
         limits = list(finditer(P.watts, self.plain))
         server = search(P.in_server, self.text.casefold())  # Whose parts are not read: "Dell R730 with"
         for watts in limits:
@@ -667,10 +632,6 @@ class _Reader(Worked):
             fields[limit] = min(value, fields.get(limit, value))
             self.watts_each = value if each else 0.0
             self.every(rf"\b(?:{P.whole_machine})\w*\b")
-        if host:
-            fields.pop("outlet_w", None)
-            fields["power_w"] = whole_w - host_w
-            self.notes.append(f"{host[0].strip()} of {whole_w:g} W: {fields['power_w']:g} W are for GPUs")
         if pins := take(P.pins):  # What they bring beside the slot
             fields.setdefault("power_w", USUAL.slot_w + number_of(pins[1] or "1") * USUAL.pin_w[pins[2]])
             self.notes.append(f"{fields['power_w']:g} W by a slot and {pins[0].strip()}")

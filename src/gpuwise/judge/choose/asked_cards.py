@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
 from math import inf
@@ -75,7 +74,8 @@ class Cards(Words):
         self.of_mine = mine = bool(self.blank(P.of_mine))  # All of them are
         self.places = list[tuple[str, int, int, int]]()  # Of all of them: GPU, number, start and end
         for other in catalog.mentions(self.plain, unknown=True, loose=True):
-            if other.gpu_ids or not self.blank(rf"{re.escape(self.plain[other.start : other.end])}{P.with_gb}"):
+            words = re.escape(self.plain[other.start : other.end])
+            if other.gpu_ids or not search(P.of_cards_name, other.text) or not self.blank(words + P.with_gb):
                 continue
             try:
                 catalog.resolve(other.text)
@@ -202,10 +202,6 @@ class Cards(Words):
         if self.take(P.or_others):
             self.notes += [f"{', '.join(dict.fromkeys(gpu for gpu, _ in sets))}: or others"] if sets else []
             sets = []
-        if len(have) > 1 and (sold := self.take(P.sold_some)):
-            stay = have[min(number_of(sold[1]), len(have) - 1) :]
-            self.notes.append(f"{sold[0].strip()}: {len(stay)} of {len(have)} stay")
-            have = stay
         if len(sets) == 1 and not (have or added or barred) and self.take(P.is_mine):
             have, sets = [sets[0][0]] * max(1, sets[0][1]), []
         # "Rented H100s": as many as the work takes.
@@ -234,30 +230,15 @@ class Cards(Words):
             # "My laptop 4060, would a 5090 do it": which may be a card.
             sets = sets if have else [(gpu, n) if n > 1 else (_of_laptop(gpu), 1) for gpu, n in sets]
             have = [_of_laptop(gpu) for gpu in have]
-        for gpu in [*have, *(gpu for gpu, _ in sets)] if self.take(P.same_as_desktop) else []:
-            self.correct(_unlike_desktop(gpu))
         if len(have) > 1:
             self.take(r"\b(?:the|these|both|of) (?:2|two|both)\b")
         self._read_sizes()
-        for gpu, _ in sets if self.take(P.adapter) else ():
-            if catalog.get(gpu).text("form") in MODULES:
-                name = catalog.get(gpu).name.removeprefix("NVIDIA ")
-                self.correct(
-                    f"{name} is a module for a server's board and no card: on an adapter it needs cooling "
-                    "and a supply of its own, of whose price nothing is known here."
-                )
         self.quotes: tuple[Quote, ...] = ()
         self.sets, self.have, self.barred = tuple(dict.fromkeys(sets)), tuple(have), frozenset(barred)
         if any(number == needs.MOST_TOGETHER for _, number in self.sets):
             # "A node of 8 A, or do we need B": as many of it
             bare = {gpu for gpu in bare if catalog.get(gpu).text("segment") == "server"}
             self.sets = tuple((gpu, needs.MOST_TOGETHER if gpu in bare else n) for gpu, n in self.sets)
-        several = (*Counter(have).items(), *self.sets)
-        joined = [f"{number} x {gpu}" for gpu, number in several if number > 1]
-        if joined and (self._learns() or self._of_llm()) and self.every(P.one_lane):
-            self.correct(f"{needs.ONE_LANE}{' and '.join(joined)}: each counts by itself.")
-            self.sets = tuple(dict.fromkeys((gpu, min(number, 1)) for gpu, number in self.sets))
-            self.have = tuple(dict.fromkeys(have))
 
     def _read_sizes(self) -> None:
         """Memory of computers that are sold with less of it, too, each with its own; of two sizes of one the
@@ -444,9 +425,6 @@ class Cards(Words):
                     self.traits.append((kind, name, value, True))
                     self.every(rf"\b(?:{words})\b")
                     self.notes += [] if kind in ("maker", "segment") else [f"only: {found[0].strip()}"]
-        vendors = {catalog.get(gpu).vendor for gpu, *_ in self.places} & RULES["software"].keys()
-        for vendor in sorted(vendors) if self.take(P.cuda) else ():
-            self.correct(f"{vendor} GPUs have no CUDA cores: {RULES['software'][vendor]}.")
         no_module = self.denied["nvlink"] or self.deny(P.module)
         self.form = "pcie" if no_module else self.first(P.board, again=False) or None
         of_card = self.said(rf"{P.money} (?:for|on) (?:the |an? )?(?:gpu|card)\b")
@@ -751,19 +729,6 @@ class Cards(Words):
             stated = spec.facts[name].value if name in spec.facts else getattr(spec, name, "")
             found[kind, wanted] = found.get((kind, wanted), False) | bool(search(value, str(stated)))
         return all(has == wanted for (_, wanted), has in found.items())
-
-
-def _unlike_desktop(gpu: str) -> str:
-    """How a laptop's GPU differs from the card of the same name; empty where there is none."""
-    card = next((spec for spec in catalog.all_gpus() if gpu == f"{spec.id}-laptop"), None)
-    if card is None:
-        return ""
-    each = (
-        f"{(spec.memory_bytes or 0) / 2**30:g} GB at {(spec.memory_bytes_per_s or 0) / 1e9:,.0f} GB/s and "
-        f"{spec.power_w:g} W"
-        for spec in (catalog.get(gpu), card)
-    )
-    return f"{gpu} is not the {card.id}: {' against '.join(each)}."
 
 
 def _of_laptop(gpu: str) -> str:

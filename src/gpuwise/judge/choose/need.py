@@ -105,8 +105,6 @@ IN_AND_OUT = "input and output together: all of it counts as written, which take
 ONE_READER, ALL_HELD = "for one person at a time", "for as many at once as each holds, whose speeds add up"
 HOURS_STATED = "{:.3g} h of use a week"
 ALL_HOURS = "used around the clock, as no hours are stated (--hours-per-week)"
-# Of cards that are not to share a model, whatever else is loosened.
-ONE_LANE = "A link of one lane (x1, 1 GB/s or 2) is too slow to split a model or its training over "
 REPLACED = "what you have is replaced"
 # Kinds of purchases where used cards are asked for: of most, only a price of used and new ones is known.
 ANY_USED = ("used", "street")

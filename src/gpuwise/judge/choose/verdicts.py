@@ -226,16 +226,6 @@ def machines(found: Recommendation, first: Option, number: int, share: int, last
     return f"{take}. How fast they are together is not known, as what joins the machines is not{time}."
 
 
-def over_spans(found: Recommendation, hours: Mapping[Option, float]) -> str:
-    """What each of several costs that are rented for different `hours`, the least first."""
-    done, said = [option.throughput.value * span for option, span in hours.items()], list[str]()
-    for (option, span), work in zip(hours.items(), done, strict=True):
-        cost = sum_of(found.need, (option.per_hour_usd or 0.0) * span)
-        more = f", {significant(work / done[0])} times the work" * bool(said)
-        said.append(f"{phrases.offered_as(option)} for {span:,.0f} h: {cost}{more}")
-    return f"Rent {'; or '.join(said)}." * bool(said)
-
-
 # Of a need whose cards were named alone, where one does not do it.
 AS_MANY = "as many of each as it takes"
 # Of one that has a budget.
