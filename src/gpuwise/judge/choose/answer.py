@@ -48,6 +48,7 @@ from gpuwise.workloads import registry
 
 # Share of memory below which what stays free is worth a word.
 LITTLE = 0.1
+MOST_REASONS = 3
 # The note where the question names no model.
 LARGEST = "no model was named: {}, the largest of the usual ones that the limits hold"
 
@@ -325,8 +326,12 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
         least, unsure = bool(need.least_gb), bool(need.least_gb) and first.memory_spare < LITTLE
         takes = f"takes {'at least ' * least}{phrases.memory_filled(need, first)} on each GPU"
         not_certain = ": whether it fits is not certain" * unsure
-        said.insert(len(said) - unsure, f"memory: {takes}, {free} stays free{not_certain}")
-    return tuple(said[:3])
+        memory = f"memory: {takes}, {free} stays free{not_certain}"
+        if len(said) < MOST_REASONS:
+            said.insert(len(said) - unsure, memory)
+        else:  # What it rests on is never left out
+            said[MOST_REASONS - 1] += f"; {memory}"
+    return tuple(said[:MOST_REASONS])
 
 
 def setup(need: Need, bought: Option) -> str:

@@ -316,7 +316,8 @@ def _engine(need: Need, first: Option) -> str:
     engine, shared = ("llama.cpp", "layers dealt out to") if gguf else ("vLLM", "tensor parallel over")
     idle = sum(int(why.split()[0]) for why in first.why if why.endswith(IDLE))
     each = (first.count - idle) // first.replicas
-    how = f", {first.replicas} copies" * (first.replicas > 1) + f", {shared} {each}" * (each > 1)
+    of_each = f" of at most {-(-need.concurrent // first.replicas)} people" * (need.concurrent > 1)
+    how = f", {first.replicas} copies{of_each}" * (first.replicas > 1) + f", {shared} {each}" * (each > 1)
     return f" ({engine}{how}{f', {idle}{IDLE}' * bool(idle)})"
 
 
