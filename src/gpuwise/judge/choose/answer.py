@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from math import inf
 
 from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog, prices
@@ -195,6 +196,9 @@ def plainly(found: Recommendation) -> str:
         take = re.sub(r"^(?:Buy|Rent|Add)", "Over it:", take)  # Advice never exceeds the stated budget
     faster = first.speedup is not None and first.way != "have"
     ratio = f", {significant(first.speedup or 0.0)} times what you have" * faster
+    own_s = max(1, found.need.concurrent) * (first.speedup or inf) / first.throughput.value  # Each token of it
+    asked = faster and found.need.latency_s and USUAL_NOTE not in found.need.notes
+    ratio += ", which is as fast as was asked already" * bool(asked and own_s <= (found.need.latency_s or 0.0))
     return f"{take}: {what_it_does(found.need, first, found.item)}{ratio}."
 
 
@@ -375,7 +379,9 @@ def runner_up(found: Recommendation) -> str:
     """The next GPU, and what speaks for it."""
     first = found.options[0]
     sets = bool(found.need.sets)  # Another number of the same GPU is then another answer
-    others = (o for o in found.options if o.gpu_id != first.gpu_id or (sets and o.count != first.count))
+    others = [o for o in found.options if o.gpu_id != first.gpu_id or (sets and o.count != first.count)]
+    if len(found.need.providers) > 1:  # Which are what is compared
+        others = [o for o in found.options if o.provider != first.provider] or others
     # What was named for its own sake is what the first is compared with.
     chip = catalog.get(first.gpu_id).text("chip")  # Of two variants of a card that is compared, one is enough
     other = min(

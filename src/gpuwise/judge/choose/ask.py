@@ -374,7 +374,9 @@ class _Reader(Worked):
             self.notes.append(f"of {users:,} people {self.at_once} at once")
             users = self.at_once
         self.fields["users"], self.people_at = users, said.start()
-        self.callers = search(P.callers, said[0]) is not None  # Who ask, not who may
+        # Who ask, not who may, as all of "a firm, 25 people" may.
+        of_all = search(rf"\b{P.organisation}(?: of|,| with)* $", self.plain[: said.start()])
+        self.callers = search(P.callers, said[0]) is not None and not of_all
         if users > 1:
             self.usual.pop("concurrent", None)
         at_once = self.take(P.at_once) or (part and part[2])  # "5 % active"
@@ -493,6 +495,7 @@ class _Reader(Worked):
         if rents and not self.done() and (hire := take(P.hire)):
             fields["hire_h"] = span_seconds(hire) / 3600
             self.every(re.escape(hire[0]))  # Said of each of two
+            self.ignore(*self.every(P.hire))  # One span is counted
             self.hired_for = hire[0].strip()
         elif rents and self.sets and not (self.done() or search(P.money, self._left)) and take(P.monthly):
             fields["hire_h"] = 730.5

@@ -431,7 +431,12 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         drawn = (
             f"take {kwh:,.0f} kWh a month{use}, {12 * kwh:,.0f} a year: {sum_of(need, paid)} of electricity"
         )
-        return f"{begun(name)} and its machine {drawn} a month, {sum_of(need, 12 * paid)} a year."
+        at_work, host = phrases.drawn_w(need, first)
+        watts = f"about {at_work:.0f} W at this work, {first.power_w:.0f} W at most"
+        one = first.count == 1
+        machine = f"the machine around {'it' if one else 'them'} {host:.0f} W"
+        both = f"{begun(name)} draw{'s' * one} {watts}, and {machine}"
+        return f"{both}: together they {drawn} a month, {sum_of(need, 12 * paid)} a year."
     if need.asks != "too much":
         return ""
     least = other.options[0] if other else first
