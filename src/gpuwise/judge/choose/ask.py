@@ -495,7 +495,8 @@ class _Reader(Worked):
         if rents and not self.done() and (hire := take(P.hire)):
             fields["hire_h"] = span_seconds(hire) / 3600
             self.every(re.escape(hire[0]))  # Said of each of two
-            self.ignore(*self.every(P.hire))  # One span is counted
+            if len(self.places) > 1:  # Each for its own time: one of these is counted
+                self.ignore(*self.every(P.hire))
             self.hired_for = hire[0].strip()
         elif rents and self.sets and not (self.done() or search(P.money, self._left)) and take(P.monthly):
             fields["hire_h"] = 730.5
