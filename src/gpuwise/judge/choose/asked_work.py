@@ -494,8 +494,10 @@ class Worked(Cards):
             self.mark(*span)
             said = " ".join(filter(None, (way, name)))
             held = _held(name, way) if way in ("lora", "qlora") else 0.0
-            fit = f"; it must fit, too: about {held:.0f} GB on one GPU" * bool(held)
+            fit = "; it must run, too" + f", in about {held:.0f} GB on one GPU" * bool(held)
             self.fields |= {"least_gb": held} if held else {}
+            other_work = name if way in ("", "infer") else f"{way}:{name}"
+            self.fields["also"] = (*self.fields.get("also", ()), other_work)
             self.notes.append(
                 f"speeds and costs are of {named}, {share:g} % of the time; {said}, {other:g} %, is not in "
                 f"them: ask for it apart{fit}"
