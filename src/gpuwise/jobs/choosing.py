@@ -807,6 +807,7 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     sized = need.asks == "memory" or (need.asks == "able" and need.memory_gb)
     sized = sized or verdicts.NOT_ENOUGH in need.notes
     said = speeds.memory_needed(need) if sized else ""
+    said = phrases.begun(said) if need.title else said
     recipes = ""
     mine = (need.have[0], need.have.count(need.have[0])) if need.have else None
     if need.asks == "able" and need.task not in ("", "infer") and (named := mine or _one_set(need)):

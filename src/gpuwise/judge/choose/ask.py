@@ -651,6 +651,8 @@ class _Reader(Worked):
         fields, take, often = self.fields, self.take, any(each.period for each in self.found)
         # "64 H100 for 3 weeks"
         needed = self.rents or often or (max(dict(self.sets).values(), default=0) > needs.MOST_THERE)
+        if now := take(rf"\bit(?:.s| is) (?:now |already )?((?:{units.DAYS})(?!\w)){P.hour}"):
+            self.today = units.parse_day(now[1], self.today)  # As who asks says
         if last := take(rf"\b{P.until} ((?:{units.DAYS})(?!\w)){P.hour}"):
             day = units.parse_day(last[1], self.today)
             # As who asks counts it; "answers within 5 minutes" counts no days.

@@ -142,10 +142,8 @@ class Worked(Cards):
         self.fields.setdefault("context", int(prompt + answer))
         self.fields |= {"reads": prompt / answer}
         said = ", ".join(e.words.strip() for e in sizes if e.tokens != 1)
-        self.notes.append(
-            f"each request has a prompt of {prompt:,.0f} tokens{f' ({said})' * bool(said)} and an answer of "
-            f"{answer:,.0f}"
-        )
+        of = f"a prompt of {prompt:,.0f} tokens{f' ({said})' * bool(said)} and " * bool(prompt)
+        self.notes.append(f"each request has {of}an answer of {answer:,.0f}{' tokens' * (not prompt)}")
         self.found = tuple(speeds)
         return True
 

@@ -599,6 +599,8 @@ def _held(need: Need) -> str:
     if not any(name in need.workloads[0][0] for name in ("dit-", "unet-")):
         return ""
     model = DIFFUSION.get(need.title.removeprefix("adapters of "))
+    if model is None and need.mode == "train":
+        return ""
     if model is None:
         on_top = "the text encoder, the VAE and what is computed at the size asked for"
         return f", its weights alone: {on_top} come on top, or are swapped to the host's memory"

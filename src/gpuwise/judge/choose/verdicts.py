@@ -41,14 +41,14 @@ def why_first(found: Recommendation) -> str:
         if cost is None or cost > 1 or other.throughput.value < first.throughput.value:
             continue
         late = other.time_s and other.time_s.high > (found.need.deadline_s or inf)
-        reasons = {
+        reasons = {  # What puts it behind whatever it costs, then the rest
+            "has little memory to spare": (other.memory_spare or 1.0) < LITTLE,
             f"takes {usd(other.outlay_usd - paid)} more at once": other.outlay_usd > paid,
             "is known by its data sheet alone": other.rough and not first.rough,
             "has a price that is old": other.stale and not first.stale,
             f"takes {other.count} cards": other.count > first.count,
             "may be too late": late,
             "is not yours": first.way == "have",
-            "has little memory to spare": (other.memory_spare or 1.0) < LITTLE,
         }
         why = next((reason for reason, holds in reasons.items() if holds), "costs as much within 5 %")
         more = f"{counted(other.gpu_id, other.count)}, {phrases.obtained(other)}"
