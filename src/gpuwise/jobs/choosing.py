@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from math import ceil, inf
 from pathlib import Path
 from typing import Any, get_args
@@ -529,13 +530,20 @@ BY_SHEET = "nothing keeps the limits whose like was measured: by data sheets"
 FEWER = "fewer at once than asked"
 
 
+def _noted(need: Need, note: str, **changes: Any) -> Need:
+    return replace(need, notes=(*need.notes, note), **changes)
+
+
 def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
-    """Needs without one of the limits that the question does not state, each with a note that says which."""
-    names = names_of(need)
+    """Needs without one of the limits that the question does not state, each with a note that says which:
+    first of the work and how many GPUs do it, then of which GPUs and prices count."""
+    yield from _looser_work(need, error)
+    yield from _looser_market(need, error)
 
-    def noted(note: str, **changes: Any) -> Need:
-        return replace(need, notes=(*need.notes, note), **changes)
 
+def _looser_work(need: Need, error: GpuwiseError) -> Iterator[Need]:
+    """The same work slower, on more GPUs, or in a shorter format."""
+    names, noted = names_of(need), partial(_noted, need)
     if needs.USUAL_NOTE in need.notes:
         yield _unhurried(need, needs.IN_PACE)
     if need.asks == "able" and need.memory_gb and not names:
@@ -578,6 +586,11 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield replace(need, concurrent=need.concurrent * 3 // 4, notes=notes)
     if need.feature and need.task == "full" and error.code == "too-large":
         yield noted("by lora: all weights are more than these hold", task="lora", precision=Precision.BF16)
+
+
+def _looser_market(need: Need, error: GpuwiseError) -> Iterator[Need]:
+    """Other GPUs than were named, other kinds of rent and purchase, older prices."""
+    names, noted = names_of(need), partial(_noted, need)
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
         spent = f"{phrases.sum_of(need, need.budget_usd)} to spend"
         yield replace(

@@ -111,7 +111,8 @@ def limits(need: Need) -> Iterator[str]:
 def taken_as_asked(need: Need, item: str, *work: str) -> str:
     """The amount of work and the limits of a need, and how words of its question were read; behind what is
     said of the work."""
-    answers = item == "token" and need.mode == "infer" and not (need.reads or need.title or IN_AND_OUT in need.notes)
+    answers = item == "token" and need.mode == "infer" and not (need.reads or need.title)
+    answers &= IN_AND_OUT not in need.notes
     of = (often(need) if need.period_s else "") + " written, prompts not counted" * answers
     amount = [f"{brief(need.items)} {item}s{of}"] if need.items else []
     if need.items and need.period_s:
@@ -196,9 +197,9 @@ def plainly(found: Recommendation) -> str:
         take = re.sub(r"^(?:Buy|Rent|Add)", "Over it:", take)  # Advice never exceeds the stated budget
     faster = first.speedup is not None and first.way != "have"
     ratio = f", {significant(first.speedup or 0.0)} times what you have" * faster
-    own_s = max(1, found.need.concurrent) * (first.speedup or inf) / first.throughput.value  # Each token of it
-    asked = faster and found.need.latency_s and USUAL_NOTE not in found.need.notes
-    ratio += ", which is as fast as was asked already" * bool(asked and own_s <= (found.need.latency_s or 0.0))
+    late_s = 0.0 if USUAL_NOTE in found.need.notes else found.need.latency_s or 0.0
+    own_s = max(1, found.need.concurrent) * (first.speedup or inf) / first.throughput.value  # Of each token
+    ratio += ", which is as fast as was asked already" * (faster and own_s <= late_s)
     return f"{take}: {what_it_does(found.need, first, found.item)}{ratio}."
 
 

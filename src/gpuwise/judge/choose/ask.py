@@ -131,6 +131,7 @@ class _Reader(Worked):
         self._read_denials()
         self._read_kinds_of_gpu()
         self._read_limits()
+        self._read_deadline()
         self._read_money()
         if self.per_person:
             self.fields["concurrent"] = self._at_once(self.fields.pop("users", 1))
@@ -645,8 +646,8 @@ class _Reader(Worked):
         if {"slots", "outlet_w", "power_w"} & fields.keys():
             fields.setdefault("acquire", "own")
 
-    def _read_money(self) -> None:
-        """Deadlines and budgets; so much money over so much time is a price of an hour."""
+    def _read_deadline(self) -> None:
+        """When the work is to be done, or for how long something is rented."""
         self.ignore(*self.every(P.bare_rate))  # Of what is not said, so neither money nor a deadline
         fields, take, often = self.fields, self.take, any(each.period for each in self.found)
         # "64 H100 for 3 weeks"
@@ -686,6 +687,10 @@ class _Reader(Worked):
         if "deadline_s" in fields and hires and not (known or search(P.money, self._left)):
             # Who says no amount rents for so long.
             fields |= {"hire_h": fields.pop("deadline_s") / 3600, "acquire": fields.get("acquire", "rent")}
+
+    def _read_money(self) -> None:
+        """The sum that is to be spent, where there is one."""
+        fields, take = self.fields, self.take
         credits = rf"(?:(?:of|in|worth|cloud|free|gpu|{sellers()}|{P.common}) )*credits\b"
         machine = self.said(rf"\b(?:{P.machine}|{P.laptop})\b")
         money = self._sum() or take(rf"\b({P.amount}\s?k?) {credits}")  # "40k google cloud credits"
@@ -707,7 +712,12 @@ class _Reader(Worked):
             )
             fields["acquire"] = fields.get("acquire", "own")
             fields.setdefault("goal", "price")
-            return
+        else:
+            self._read_budget(money)
+
+    def _read_budget(self, money: re.Match[str]) -> None:
+        """What a sum is for: all, a person, a machine, or a time, over which it is a price of an hour."""
+        fields, take = self.fields, self.take
         each = match(P.each_person, self.plain[money.end() :]) if fields.get("users", 1) > 1 else None
         text = (money[1] if money.re.groups else money[0]).strip()
         if fullmatch(r"0\d*", text):

@@ -63,6 +63,32 @@ class Cards(Words):
             else:
                 self.notes.append(f"each row is one of {number} machines, of whose network nothing is known")
 
+    def _say_unknown(self) -> None:
+        """Cards of which the catalog knows nothing: they are gone for every other rule."""
+        for other in catalog.mentions(self.plain, unknown=True, loose=True):
+            words = re.escape(self.plain[other.start : other.end])
+            if other.gpu_ids or not search(P.of_cards_name, other.text) or not self.blank(words + P.with_gb):
+                continue
+            try:
+                catalog.resolve(other.text)
+            except InputError as error:
+                self.correct(f"{str(error)[:1].upper()}{str(error)[1:]} Nothing is said of it.")
+
+    def _variant(self, ids: tuple[str, ...], text: str, before: str, after: str) -> str:
+        """The one of several GPUs of a name that is meant there."""
+        one = len(ids) == 1
+        usual = ids[0] if one else catalog.resolve(text.removesuffix("s")).spec.id
+        self.families |= {} if one else {usual: ids}
+        if search(r"\b(?:my|our|these|those|the) $", before):  # "4x A100 40GB ... our A100"
+            usual = next((gpu for gpu, *_ in self.places if gpu in ids), usual)
+        if search(rf"(?:{P.used}) (?:\S+ )?$", before) and catalog.get(usual).text("form") in MODULES:
+            usual = self._card_of(usual)  # Nobody sells a module singly
+        if search(rf"\b(?:{P.laptop}) (?:with |has )?(?:an? )?$", before) or match(
+            rf" (?:{P.laptop})\b", after
+        ):
+            usual = _of_laptop(usual)
+        return usual
+
     def _read_cards(self) -> None:
         """GPUs to compare with how many of each, those that are there, and those that are not to be."""
         sets, have, barred = list[tuple[str, int]](), list[str](), set[str]()
@@ -73,14 +99,7 @@ class Cards(Words):
         owned = -1  # Where the last owned card ends
         self.of_mine = mine = bool(self.blank(P.of_mine))  # All of them are
         self.places = list[tuple[str, int, int, int]]()  # Of all of them: GPU, number, start and end
-        for other in catalog.mentions(self.plain, unknown=True, loose=True):
-            words = re.escape(self.plain[other.start : other.end])
-            if other.gpu_ids or not search(P.of_cards_name, other.text) or not self.blank(words + P.with_gb):
-                continue
-            try:
-                catalog.resolve(other.text)
-            except InputError as error:
-                self.correct(f"{str(error)[:1].upper()}{str(error)[1:]} Nothing is said of it.")
+        self._say_unknown()
         mentions = catalog.mentions(self.plain, loose=True)
         for at, named in enumerate(mentions):
             text = self.plain[named.start : named.end].strip()
@@ -101,17 +120,7 @@ class Cards(Words):
             plural = not said and text.endswith("s") and not text.endswith("8060s")
             if said and (count > USUAL.most_gpus or fullmatch(r"\D*0+\D*", said[0])):
                 raise InputError(f"{said[0].strip()} GPUs", hint=f"1 to {USUAL.most_gpus:,} of them")
-            one = len(named.gpu_ids) == 1
-            usual = named.gpu_ids[0] if one else catalog.resolve(text.removesuffix("s")).spec.id
-            self.families |= {} if one else {usual: named.gpu_ids}
-            if search(r"\b(?:my|our|these|those|the) $", before):  # "4x A100 40GB ... our A100"
-                usual = next((gpu for gpu, *_ in self.places if gpu in named.gpu_ids), usual)
-            if search(rf"(?:{P.used}) (?:\S+ )?$", before) and catalog.get(usual).text("form") in MODULES:
-                usual = self._card_of(usual)  # Nobody sells a module singly
-            if search(rf"\b(?:{P.laptop}) (?:with |has )?(?:an? )?$", before) or match(
-                rf" (?:{P.laptop})\b", after
-            ):
-                usual = _of_laptop(usual)
+            usual = self._variant(named.gpu_ids, text, before, after)
             owner = compiled(P.owner).search(before, max(self.places[-1][3], owned) if self.places else 0)
             also = owned >= 0 and fullmatch(rf" ?(?:and|plus|\+|&) (?:{P.count}\s*x? ?)?", before[owned:])
             hires = search(rf"\brent(?:ed|ing)? (?:{P.count} ?x? ?)?$", before)
@@ -173,6 +182,14 @@ class Cards(Words):
             self.mark(start, end)
             if owner:  # What stands between may be the work: "my sdxl on a 3060"
                 self.mark(*owner.span(owner.lastindex or 0))
+        self.barred = frozenset(barred)
+        self._settle_cards(sets, have, added, advised, bare)
+
+    def _settle_cards(
+        self, sets: list[tuple[str, int]], have: list[str], added: Sequence[tuple[str, int, int]],
+        advised: Sequence[tuple[str, int]], bare: set[str],
+    ) -> None:  # fmt: skip
+        """What all of them say together: numbers apart from names, what others advise, what is added."""
         alone = len({gpu for gpu, *_ in self.places}) == 1
         for same in finditer(P.same_count, self.plain) if self.places else ():
             # "Is a third enough, or four? I have two"; "a P40 if I put three in, or two 3090"
@@ -202,7 +219,7 @@ class Cards(Words):
         if self.take(P.or_others):
             self.notes += [f"{', '.join(dict.fromkeys(gpu for gpu, _ in sets))}: or others"] if sets else []
             sets = []
-        if len(sets) == 1 and not (have or added or barred) and self.take(P.is_mine):
+        if len(sets) == 1 and not (have or added or self.barred) and self.take(P.is_mine):
             have, sets = [sets[0][0]] * max(1, sets[0][1]), []
         # "Rented H100s": as many as the work takes.
         self.some = len(sets) == 1 and not sets[0][1] and not (have or added)
@@ -234,7 +251,7 @@ class Cards(Words):
             self.take(r"\b(?:the|these|both|of) (?:2|two|both)\b")
         self._read_sizes()
         self.quotes: tuple[Quote, ...] = ()
-        self.sets, self.have, self.barred = tuple(dict.fromkeys(sets)), tuple(have), frozenset(barred)
+        self.sets, self.have = tuple(dict.fromkeys(sets)), tuple(have)
         if any(number == needs.MOST_TOGETHER for _, number in self.sets):
             # "A node of 8 A, or do we need B": as many of it
             bare = {gpu for gpu in bare if catalog.get(gpu).text("segment") == "server"}

@@ -198,9 +198,8 @@ class Worked(Cards):
         double = None if self.mixed or _item_of(named) == "FLOP" else self.said(P.double)
         part = self._clause(self.named_at) if named and self.named_at >= 0 and not self.mixed else slice(0)
         if named and search(P.aside, self.plain[part]) and self._without_own():
-            other = self._stand_in() or named
-            self._beside(other, named, part)  # "Detectors, and a bit of SD"
-            named = other
+            aside, named = named, self._stand_in() or named
+            self._beside(named, aside, part)  # "Detectors, and a bit of SD"
         apart = double if named or sized else None
         if apart and self._clause(apart.start()) != self._clause(self._read_since(left)):
             self._left, named = left, FP64  # The network is read again, as work beside it

@@ -215,8 +215,9 @@ def fed_by(need: Need, option: Option) -> str:
     # No supply beyond the outlet: what that gives less than peaks take, they trip.
     drawn = (board_w + host_w) / fit.SUPPLY_EFFICIENCY
     of_it = f"{drawn:.0f} W from the wall with its host, of {need.outlet_w or 0.0:.0f} W allowed"
+    number = option.count * people
     if (cap := fit.cap_w(need)) < board_w:
-        each, counted = cap / option.count / people, ", which its speed counts" * (board_w <= cap / fit.LEAST_POWER)
+        each, counted = cap / number, ", which its speed counts" * (board_w <= cap / fit.LEAST_POWER)
         if need.capped:
             return f"each card limited to {each:.0f} W{counted}"
         limit = f": for yours, limit each card to {each:.0f} W{counted}" * (each >= USUAL.slot_w)
@@ -229,9 +230,9 @@ def fed_by(need: Need, option: Option) -> str:
         return advised + " with its host" * (supply is None)
     if supply is not None and supply <= need.outlet_w:
         return f"{advised}; {of_it}"
-    each = fit.fed_w(need.outlet_w * fit.SUPPLY_EFFICIENCY) / option.count / people
+    each = fit.fed_w(need.outlet_w * fit.SUPPLY_EFFICIENCY) / number
     peaks = f", which short peaks exceed: limit each card to {each:.0f} W, which its speed does not count"
-    return of_it + peaks * bool(USUAL.slot_w <= each < board_w / option.count / people)
+    return of_it + peaks * bool(USUAL.slot_w <= each < board_w / number)
 
 
 def last_outlay(need: Need, option: Option) -> float:
