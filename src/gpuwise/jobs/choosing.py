@@ -564,8 +564,6 @@ def _looser_work(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(f"{more}, {few}", gpus=(1, needs.MOST_TOGETHER))
     if error.code == "limits" and need.sets and need.period_s and not need.batched:
         yield noted("what comes may wait, as one GPU is busy nearly all of the time", batched=True)
-    if error.code == "limits" and need.form == "small" and need.slots and not names:
-        yield noted("slots were named, so a card for your own case instead of a small computer", form=None)
     shares = need.task or (need.mode == "infer" and need.period_s)
     if shares and {count for _, count in need.sets} == {1}:
         # Of cards that are named alone, several may share a model.
@@ -644,17 +642,11 @@ def _cards(need: Need, *, fanless: bool = False) -> tuple[str, ...]:
 
 
 IN_HOST = "layers in the host's memory, much slower"
-# Below it no computer runs that holds one of the GPUs here: the least cards take 30 W, and it as much.
-LEAST_COMPUTER_W = 60.0
 
 
 def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError:
     """The error of a need, with what would lead to an answer, and what else would do the work where GPUs or a
     memory were named."""
-    if error.code == "limits" and min(need.power_w or inf, need.outlet_w or inf) < LEAST_COMPUTER_W:
-        problem = f"{error}; so few watts drive modules such as Jetson boards, of which nothing is known here"
-        hint = "tables of their makers, or a limit of more watts"
-        return NoDataError(problem, hint=hint, code="too-few-watts")
     error = fit.loosened(error, need, market.best, market.offers)
     data: dict[str, Any] = {"why": str(error), **error.data}
     said = [str(error)]

@@ -242,9 +242,6 @@ class _Reader(Worked):
             days = 7 if night or search(r"\b(?:each|every|per) |daily", day[0]) else 5
             self.assumed["hours_per_week"] = hours * days
             self.notes.append(f"{day[0].strip()}: {hours:g} hours on {days} days")
-            if night:
-                self.assumed["utilisation"] = hours / 24
-                self.notes = [note for note in self.notes if note != WITHIN_NIGHT]
         if self.times_a_week and not any(each.period for each in self.found):
             if "hours_per_week" not in self.assumed and self._learns():  # As long as the work takes
                 self.notes.append("how long it takes each time is not stated: hours of use are the usual")
@@ -676,9 +673,6 @@ class _Reader(Worked):
             else:
                 fields["deadline_s"] = span_seconds(span)
                 self.notes.append(f"{span[0].strip()} {AS_DEADLINE}")
-        if "deadline_s" in fields and (week := self.assumed.get("hours_per_week")) and self.have:
-            fields["deadline_s"] *= week / 168
-            self.notes.append(f"{fields['deadline_s'] / 3600:,.0f} hours of use until then")
         self.fields = fields = self.usual | fields
         if "deadline_s" in fields:
             self.every(r"\bdeadlines?\b")

@@ -212,10 +212,6 @@ class Cards(Words):
             self.fields["named"] = tuple(dict.fromkeys(gpu for gpu, _ in advised))
             self.notes.append(f"{', '.join(self.fields['named'])}: advised by others, so compared with all")
         sets += advised if sets else []
-        if any(count == 2 for _, count in sets) and search(
-            r"\b(?:several|multiple) \S", self.text.casefold()
-        ):
-            self.notes.append("several of a card are taken as two")
         if self.take(P.or_others):
             self.notes += [f"{', '.join(dict.fromkeys(gpu for gpu, _ in sets))}: or others"] if sets else []
             sets = []

@@ -102,11 +102,6 @@ class Worked(Cards):
             self.found = (*self.found, run)
         if self.bill and self.bill.usd and not (self.bill.items or any(e.period for e in self.found)):
             self.found = tuple(replace(e, period="month") if e.kind == "token" else e for e in self.found)
-        for each, behind in zip(self.found, (*self.found[1:], None), strict=False):  # "I read 3 articles"
-            alone = not (each.period or each.joined or (behind and behind.joined))
-            if each.kind == "text" and alone and each.number < USUAL.few_texts:
-                self.found = tuple(other for other in self.found if other is not each)
-                self.ignore(each.words)
         self._read_streams()
         self._read_times()
         self._read_requests(bool(self.said(P.at_once) and self.said(P.how_many_people)))
