@@ -314,10 +314,13 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     place in it comes from prices that are older, or from any GPU where that is to rent. What costs less is
     first, where its price is fresh."""
     need = choice.need
-    if not need.either or any(gpu not in choice.rejected for gpu in need.have):
-        return choice  # What is there, and does the work, is one of the sides
     rents = [option for option in choice.options if option.way in RENTS]
     rents.sort(key=lambda option: option.price_source != PAID)
+    if not need.either or any(gpu not in choice.rejected for gpu in need.have):
+        # What is there, and does the work, is one of the sides
+        mine = next((option for option in choice.options if option.way == "have"), None)
+        said = verdicts.rented_instead(need, rents[0], mine) if need.either and rents and mine else ""
+        return replace(choice, answer=f"{said} {choice.answer}".strip())
     owns = [option for option in choice.options if option.outlay_usd]
     aged = replace(need.assumptions, max_age_days=None)
     bought = replace(need, acquire="own")

@@ -424,6 +424,10 @@ class Cards(Words):
             least = float(width[1]) * {"t": 1e12, "g": 1e9}[width[2]]
             self.notes.append(f"memory of {width[1]} {width[2].upper()}B/s or more")
             self._keep_only("bandwidth", lambda spec: (spec.number("memory_bytes_per_s") or 0.0) >= least)
+        if (rate := self.take(P.fp64_rate)) and self.said(P.double) and not (self.sets or self.have):
+            flops = float(rate[1]) * 1e12
+            self.notes.append(f"{rate[1]} TFLOP/s in FP64 or more")
+            self._keep_only("rate", lambda s: bool((peak := s.peak("fp64")) and peak.flop_per_s >= flops))
         for kind, words, name, value in table:
             of_named = kind == "generation" and self.places
             if found := None if of_named else self.take(rf"\b(?:{words})\b", again=False):
@@ -565,7 +569,8 @@ class Cards(Words):
         if "hire_h" in fields and "hours_per_week" in self.assumed:
             week, weeks = self.assumed["hours_per_week"], fields["hire_h"] / 168
             fields["hire_h"] = week * weeks
-            self.notes.append(f"{self.hired_for}: {weeks:.3g} weeks of {week:.3g} h".removeprefix(": "))
+            of = f"{weeks:.3g} week{'s' * (weeks != 1)} of {week:.3g} h"
+            self.notes.append(f"{self.hired_for}: {of}".removeprefix(": "))
         # One kind of computer is ranked at a time. What a laptop that is there may be replaced by is open.
         there = any(needs.has_form(catalog.get(gpu), "laptop") for gpu in self.have)
         either = self.said(P.either_computer)

@@ -503,6 +503,18 @@ def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]
     return f"{said} {meet or _from_hours(need, rent, own)}", less
 
 
+def rented_instead(need: Need, rent: Option, mine: Option) -> str:
+    """What renting costs beside what is there."""
+    cost = phrases.dearer(need, rent, mine)
+    if cost is None:
+        return ""
+    less = "costs less" if cost < 1 else "costs more"
+    faster = significant(rent.throughput.value / mine.throughput.value)
+    name = f"{machine_of(rent)}, {phrases.obtained(rent)}{phrases.priced_at(rent)}"
+    of = f"{significant(cost)} times the {phrases.cost_of(need)} on {machine_of(mine)}, yours"
+    return f"Renting {less}: {name}, takes {of}, and is {faster} times as fast."
+
+
 def meets(found: Recommendation) -> str:
     """From when on buying costs less than renting, where both were allowed and have a place."""
     need, rents = found.need, (option for option in found.options if option.way in RENTS)
