@@ -424,7 +424,7 @@ class Cards(Words):
             least = float(width[1]) * {"t": 1e12, "g": 1e9}[width[2]]
             self.notes.append(f"memory of {width[1]} {width[2].upper()}B/s or more")
             self._keep_only("bandwidth", lambda spec: (spec.number("memory_bytes_per_s") or 0.0) >= least)
-        if (rate := self.take(P.fp64_rate)) and self.said(P.double) and not (self.sets or self.have):
+        if not (self.sets or self.have) and self.said(P.double) and (rate := self.take(P.fp64_rate)):
             flops = float(rate[1]) * 1e12
             self.notes.append(f"{rate[1]} TFLOP/s in FP64 or more")
             self._keep_only("rate", lambda s: bool((peak := s.peak("fp64")) and peak.flop_per_s >= flops))

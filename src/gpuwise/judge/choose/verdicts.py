@@ -50,7 +50,9 @@ def why_first(found: Recommendation) -> str:
             "may be too late": late,
             "is not yours": first.way == "have",
         }
-        why = next((reason for reason, holds in reasons.items() if holds), "costs as much within 5 %")
+        measures = {"price": "asks a higher price", "power": "draws more watts", "energy": "takes more energy"}
+        usual = measures.get(found.need.goal, "costs as much within 5 %")
+        why = next((reason for reason, holds in reasons.items() if holds), usual)
         more = f"{counted(other.gpu_id, other.count)}, {phrases.obtained(other)}"
         return f"It is first though {more}, costs no more for the work: that {why}."
     return ""
