@@ -662,9 +662,11 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
     if dear and need.form in ("laptop", "mobile"):  # What shares its memory is carried about, too
         free = replace(need, form="mobile", budget_usd=None, unproven=True, gpus=(1, 1))
         options = found.options if (found := market.best_or_none(free)) else ()
-        unsold = [phrases.short_name(o.gpu_id) for o in options if o.way == "unpriced" and not o.last_usd]
-        if unsold:
-            said.append(f"it fits {listed([*dict.fromkeys(unsold)][:FEW])}, of which no price is known here")
+        unsold = dict.fromkeys(o.gpu_id for o in options if o.way == "unpriced" and not o.last_usd)
+        chips = [g for g in unsold if catalog.get(g).text("segment") != "embedded"][: fit.SAID]
+        if chips:
+            names = listed([phrases.short_name(gpu) for gpu in chips])
+            said.append(f"it fits {names}, of which no price is known here")
     other = _another(market, need, error.code)
     if error.code == "too-old" and other is None and names_of(need):
         said.append("no other GPU with a fresh price keeps the other limits")
