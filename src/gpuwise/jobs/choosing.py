@@ -945,7 +945,8 @@ def _able(market: _Market, need: Need, name: str) -> tuple[bool, str]:
     except GpuwiseError as error:
         return False, f"{name}: no, {error}."
     said = verdicts.verdict(found, None) or "yes."
-    how = "one at a time" if mode == "infer" else "trained" if mode == "train" else f"by {mode}"
+    ways_said = {"infer": "one at a time", "train": "trained", "finetune": "fine-tuned"}
+    how = ways_said.get(mode, f"by {mode}")
     how = f"for {need.also_users} people" if found.need.concurrent > 1 else how
     return True, f"{name}, {how}: {said[0].lower()}{said[1:]}"
 

@@ -50,7 +50,11 @@ def why_first(found: Recommendation) -> str:
             "may be too late": late,
             "is not yours": first.way == "have",
         }
-        measures = {"price": "asks a higher price", "power": "draws more watts", "energy": "takes more energy"}
+        measures = {
+            "price": "asks a higher price",
+            "power": "draws more watts",
+            "energy": "takes more energy",
+        }
         usual = measures.get(found.need.goal, "costs as much within 5 %")
         why = next((reason for reason, holds in reasons.items() if holds), usual)
         more = f"{counted(other.gpu_id, other.count)}, {phrases.obtained(other)}"
@@ -448,7 +452,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
     if least.key == first.key:
         return f"Not overkill: nothing that costs less does this work than {name}."
     if cost and cost < phrases.WORTH_A_WORD:
-        return f"{begun(name)} is overkill: for {significant(cost)} of the cost, {does}."
+        much = "not worth it" if least.throughput.value > first.throughput.value else "overkill"
+        return f"{begun(name)} {'is' if first.count == 1 else 'are'} {much}: for {significant(cost)} of the cost, {does}."
     return f"Not overkill by the cost of the work; the least that does it: {does}."
 
 
