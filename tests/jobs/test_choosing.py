@@ -514,27 +514,6 @@ def test_at_home_there_are_more_cards_where_four_are_not_enough() -> None:
     assert found.options[0].count > 4
 
 
-@pytest.mark.parametrize(
-    ("text", "first", "hours"),
-    [
-        ("2 a40 for 5 days or one l40s for a week, which is cheaper", ("a40", 2), (120, 168)),
-        ("rent 4 l40s for 3 days or one h200 for a month", ("l40s", 4), (72, 730.5)),
-        ("2 a40 for 5 days, 2 l40s for 5 days or one h200 for a month", ("a40", 2), (120, 120, 730.5)),
-    ],
-)
-def test_each_of_several_is_rented_for_its_own_time(
-    text: str, first: tuple[str, int], hours: tuple[float, ...]
-) -> None:
-    found = choose(text, Facts(today=DAY)).value
-    each = {(o.gpu_id, o.count): o for o in reversed(found.options)}
-    ranked = sorted(each.values(), key=lambda o: o.rank)[: len(hours)]
-    said = [sum_ for sum_ in amounts(found.answer) if sum_ > 20]
-    paid = [o.per_hour_usd * h for o, h in zip(ranked, hours, strict=True)]
-    assert (ranked[0].gpu_id, ranked[0].count) == first
-    assert paid == sorted(paid)
-    assert said == pytest.approx(paid, rel=1e-2)
-
-
 def test_what_does_one_work_does_the_other_too() -> None:
     texts = ("fp64, rented, 6 dollars an hour", "fp64 and llama 3.3 70b, rented, 6 dollars an hour")
     one, both = (choose(text, Facts(today=DAY)).value.options[0] for text in texts)
@@ -694,11 +673,9 @@ def test_every_limit_that_is_broken_is_the_reason() -> None:
 
 
 def test_a_laptop_is_replaced_by_no_card_and_is_none() -> None:
-    text = "laptop for vit training, 2000 euro, a laptop 4090 is the same as the desktop one?"
+    text = "laptop for vit training, 2000 euro, a laptop 4090?"
     found = choose(text, Facts(today=DAY)).value
     assert {catalog.get(option.gpu_id).text("form") for option in found.options} == {"laptop"}
-    assert "16 GB" in found.answer
-    assert "24 GB" in found.answer
     # A card beside a laptop that is there is meant as one.
     beside = choose("my laptop 4060 runs sdxl, would a 5090 be faster?", Facts(today=DAY)).value
     assert "rtx-5090" in {option.gpu_id for option in beside.options}

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import partial
 from math import ceil, inf
 from pathlib import Path
 from typing import Any, get_args
@@ -96,7 +97,6 @@ def _chosen(
     several = _in_machines(market, need)
     choice = several or _answered(market, needs.settled(need))
     choice = _with_left_out(market, choice, need)
-    choice = _over_spans(choice) if need.spans and not several else choice
     choice = _in_pace(_with_both_ways(market, choice, several is not None))
     billed = verdicts.against(need.bill, choice) if need.bill else ""
     if billed and (need.bill is None or need.bill.usd is None):  # No sum to compare with
@@ -104,11 +104,12 @@ def _chosen(
     unsaid = (verdicts.UNCHECKED,) if need.asks == "able" else ()  # Of which the verdict speaks
     broken = [n for n in choice.need.notes if n.startswith(BROKEN) and n not in unsaid]
     sent, not_known = verdicts.sent_out(choice.need, choice.options[0], market.offers)
-    over = any(note.startswith(needs.OVER_BUDGET) for note in broken)
+    over = needs.OVER_BUDGET in broken
     other = _another(market, needs.settled(need), "limits") if over else None
-    known = "is known to keep" if any(o.way == "unpriced" for o in choice.options) else "keeps"
+    kept = "is known to keep" if any(o.way == "unpriced" for o in choice.options) else "keeps"
     said = (
-        *(f"{phrases.begun(note)}.".replace("keeps", known) for note in broken),
+        *(f"{phrases.begun(note)}." for note in broken if note != needs.OVER_BUDGET),
+        f"None of these {kept} the budget of {phrases.sum_of(need, need.budget_usd or 0.0)}." if over else "",
         f"Within it: {phrases.offered_as(other.options[0])}." if other else "",
         say.not_counted(need),
         *need.corrected,
@@ -203,17 +204,6 @@ def _in_order(choice: Recommendation, options: Sequence[Option]) -> Recommendati
     return replace(made, answer=say.plainly(made), reasons=say.reasons(made), runner_up=say.runner_up(made))
 
 
-def _over_spans(choice: Recommendation) -> Recommendation:
-    """The choice by the sums of those that are rented for different times, the least first."""
-    asked = {(gpu, span[1]): span for span in choice.need.spans for gpu in span[0]}
-    spans = {o: asked[o.gpu_id, o.count] for o in choice.options if (o.gpu_id, o.count) in asked}
-    paid = {o: (o.per_hour_usd or inf) * span[2] for o, span in spans.items()}
-    options = sorted(choice.options, key=lambda option: paid.get(option, inf))
-    least = firsts((spans[o], o) for o in options if paid.get(o, inf) < inf)  # The cheapest that a name means
-    said = verdicts.over_spans(choice, {option: span[2] for span, option in least.items()})
-    return replace(_in_order(choice, options), answer=said or choice.answer, changes=())
-
-
 # Share of GPUs more than were asked for, up to which whole machines of the largest size are taken.
 SPARE = 0.05
 
@@ -278,7 +268,7 @@ def _answered(market: _Market, need: Need) -> Recommendation:
     what else would."""
     double = need.precision == Precision.FP64 and need.asks == "able" and names_of(need)
     if double and not any(map(fit.made_for_fp64, double)) and (better := _another(market, need)):
-        slow = "; ".join(dict.fromkeys(map(verdicts.slow_in_fp64, double)))
+        slow = "; ".join(dict.fromkeys(map(fit.slow_in_fp64, double)))
         return replace(better, answer=f"No, though it runs: {slow}. {better.answer}")
     try:
         if need.beside and (joined := _joined(market, need)):
@@ -324,10 +314,13 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     place in it comes from prices that are older, or from any GPU where that is to rent. What costs less is
     first, where its price is fresh."""
     need = choice.need
-    if not need.either or any(gpu not in choice.rejected for gpu in need.have):
-        return choice  # What is there, and does the work, is one of the sides
     rents = [option for option in choice.options if option.way in RENTS]
     rents.sort(key=lambda option: option.price_source != PAID)
+    if not need.either or any(gpu not in choice.rejected for gpu in need.have):
+        # What is there, and does the work, is one of the sides
+        mine = next((option for option in choice.options if option.way == "have"), None)
+        said = verdicts.rented_instead(need, rents[0], mine) if need.either and rents and mine else ""
+        return replace(choice, answer=f"{said} {choice.answer}".strip())
     owns = [option for option in choice.options if option.outlay_usd]
     aged = replace(need.assumptions, max_age_days=None)
     bought = replace(need, acquire="own")
@@ -360,10 +353,9 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
         if unfit is not None and "does not fit" in unfit.detail:
             no = f"{phrases.counted(gpu, 1)} cannot do it ({unfit.detail.partition(';')[0]})"
             return replace(choice, answer=f"Rent: {no}. {choice.answer}")
-        why = fit.no_price(bought, gpu, market.offers)
-        return replace(
-            choice, answer=f"Rent. {phrases.begun(phrases.counted(gpu, 1))}: {why}. {choice.answer}"
-        )
+        why = fit.no_price(bought, gpu, market.offers).detail
+        of = phrases.begun(phrases.counted(gpu, 1))
+        return replace(choice, answer=f"Rent. {of}: {why}. {choice.answer}")
     said, buys = verdicts.either(need, rent, own, choice.item)
     better = own if buys else rent
     shown = {(o.gpu_id, o.count, o.way in RENTS) for o in choice.options}
@@ -541,13 +533,20 @@ BY_SHEET = "nothing keeps the limits whose like was measured: by data sheets"
 FEWER = "fewer at once than asked"
 
 
+def _noted(need: Need, note: str, **changes: Any) -> Need:
+    return replace(need, notes=(*need.notes, note), **changes)
+
+
 def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
-    """Needs without one of the limits that the question does not state, each with a note that says which."""
-    names = names_of(need)
+    """Needs without one of the limits that the question does not state, each with a note that says which:
+    first of the work and how many GPUs do it, then of which GPUs and prices count."""
+    yield from _looser_work(need, error)
+    yield from _looser_market(need, error)
 
-    def noted(note: str, **changes: Any) -> Need:
-        return replace(need, notes=(*need.notes, note), **changes)
 
+def _looser_work(need: Need, error: GpuwiseError) -> Iterator[Need]:
+    """The same work slower, on more GPUs, or in a shorter format."""
+    names, noted = names_of(need), partial(_noted, need)
     if needs.USUAL_NOTE in need.notes:
         yield _unhurried(need, needs.IN_PACE)
     if need.asks == "able" and need.memory_gb and not names:
@@ -568,11 +567,8 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(f"{more}, {few}", gpus=(1, needs.MOST_TOGETHER))
     if error.code == "limits" and need.sets and need.period_s and not need.batched:
         yield noted("what comes may wait, as one GPU is busy nearly all of the time", batched=True)
-    if error.code == "limits" and need.form == "small" and need.slots and not names:
-        yield noted("slots were named, so a card for your own case instead of a small computer", form=None)
     shares = need.task or (need.mode == "infer" and need.period_s)
-    alone = any(said.startswith(needs.ONE_LANE) for said in need.corrected)
-    if shares and {count for _, count in need.sets} == {1} and not alone:
+    if shares and {count for _, count in need.sets} == {1}:
         # Of cards that are named alone, several may share a model.
         for most in (2, 4, needs.MOST_TOGETHER) if len(need.sets) == 1 else (needs.MOST_TOGETHER,):
             yield noted(verdicts.AS_MANY, sets=(), only=names, gpus=(1, most))
@@ -591,6 +587,11 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield replace(need, concurrent=need.concurrent * 3 // 4, notes=notes)
     if need.feature and need.task == "full" and error.code == "too-large":
         yield noted("by lora: all weights are more than these hold", task="lora", precision=Precision.BF16)
+
+
+def _looser_market(need: Need, error: GpuwiseError) -> Iterator[Need]:
+    """Other GPUs than were named, other kinds of rent and purchase, older prices."""
+    names, noted = names_of(need), partial(_noted, need)
     if error.code == "no-price" and names and need.budget_usd is not None and need.acquire != "rent":
         spent = f"{phrases.sum_of(need, need.budget_usd)} to spend"
         yield replace(
@@ -609,7 +610,7 @@ def _looser(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if error.code == "no-price" and need.quotes and need.region:
         yield noted(f"no price in {need.region} is known, so compared with those of everywhere", region="")
     if error.code == "limits" and len(need.sets) > 1 and need.budget_usd is not None:
-        yield noted(f"{needs.OVER_BUDGET} of {phrases.sum_of(need, need.budget_usd)}", budget_usd=None)
+        yield noted(needs.OVER_BUDGET, budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
         if need.mode == "compute" and not need.sold:
             # Kernels compiled once run on: for FP64 an old card that is made for it is worth more.
@@ -644,35 +645,28 @@ def _cards(need: Need, *, fanless: bool = False) -> tuple[str, ...]:
 
 
 IN_HOST = "layers in the host's memory, much slower"
-# Below it no computer runs that holds one of the GPUs here: the least cards take 30 W, and it as much.
-LEAST_COMPUTER_W = 60.0
 
 
 def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError:
     """The error of a need, with what would lead to an answer, and what else would do the work where GPUs or a
     memory were named."""
-    if error.code == "limits" and min(need.power_w or inf, need.outlet_w or inf) < LEAST_COMPUTER_W:
-        problem = f"{error}; so few watts drive modules such as Jetson boards, of which nothing is known here"
-        hint = "tables of their makers, or a limit of more watts"
-        return NoDataError(problem, hint=hint, code="too-few-watts")
     error = fit.loosened(error, need, market.best, market.offers)
     data: dict[str, Any] = {"why": str(error), **error.data}
     said = [str(error)]
     if error.code == "too-large" and need.task and (named := _one_set(need)):
-        said += [speeds.recipes(need, *named)] if need.task != "infer" else []
-        said += [speeds.shorter(need, *named), f"{IN_HOST}, are not counted"]
-        whole = named[1] == needs.MOST_TOGETHER or need.asks == "number"
-        if whole and (number := speeds.fewest_to_hold(need, named[:1])) and number > needs.MOST_TOGETHER:
-            nodes = f"{ceil(number / needs.MOST_TOGETHER)} machines of {needs.MOST_TOGETHER}"
-            said.append(f"{nodes} have the memory for it, of whose network nothing is known here")
-        weights = (Precision.FP8, Precision.INT4) if need.task == "infer" and not need.formats else ()
-        in_less = (market.best_or_none(replace(need, precision=p)) for p in weights if p != need.precision)
-        if less := next(filter(None, in_less), None):
-            said.append(f"in {less.need.precision} it fits: {phrases.offered_as(less.options[0])}")
+        said += _what_fits(market, need, named)
         data["why"] = "; ".join(said)
     dear = error.code == "limits" and need.budget_usd and not (names_of(need) or need.items)
     if need.task and (dear or error.code == "too-old"):
         said.append(speeds.memory_needed(need).rstrip("."))
+    if dear and need.form in ("laptop", "mobile"):  # What shares its memory is carried about, too
+        free = replace(need, form="mobile", budget_usd=None, unproven=True, gpus=(1, 1))
+        options = found.options if (found := market.best_or_none(free)) else ()
+        unsold = dict.fromkeys(o.gpu_id for o in options if o.way == "unpriced" and not o.last_usd)
+        chips = [g for g in unsold if catalog.get(g).text("segment") != "embedded"][: fit.SAID]
+        if chips:
+            names = listed([phrases.short_name(gpu) for gpu in chips])
+            said.append(f"it fits {names}, of which no price is known here")
     other = _another(market, need, error.code)
     if error.code == "too-old" and other is None and names_of(need):
         said.append("no other GPU with a fresh price keeps the other limits")
@@ -685,6 +679,22 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
         elif names_of(need):  # To give up what was named is a way like any other
             data["ways"] = (*data["ways"], (fit.Way("gpu", "any", instead, {}),))
     return type(error)("; ".join(said), hint=error.hint, code=error.code, **data)
+
+
+def _what_fits(market: _Market, need: Need, named: tuple[str, int]) -> Iterator[str]:
+    """What of a language model fits where it is too large for a GPU and its number that were named: another
+    way to train, a shorter context, several machines, fewer bits."""
+    if need.task != "infer":
+        yield speeds.recipes(need, *named)
+    yield from (speeds.shorter(need, *named), f"{IN_HOST}, are not counted")
+    whole = named[1] == needs.MOST_TOGETHER or need.asks == "number"
+    if whole and (number := speeds.fewest_to_hold(need, named[:1])) and number > needs.MOST_TOGETHER:
+        nodes = f"{ceil(number / needs.MOST_TOGETHER)} machines of {needs.MOST_TOGETHER}"
+        yield f"{nodes} have the memory for it, of whose network nothing is known here"
+    weights = (Precision.FP8, Precision.INT4) if need.task == "infer" and not need.formats else ()
+    in_less = (market.best_or_none(replace(need, precision=p)) for p in weights if p != need.precision)
+    if less := next(filter(None, in_less), None):
+        yield f"in {less.need.precision} it fits: {phrases.offered_as(less.options[0])}"
 
 
 def _another(market: _Market, need: Need, code: str | None = None) -> Recommendation | None:
@@ -728,14 +738,15 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     left = dict(choice.rejected)
     few = few_of(need) or few_of(asked)
     for gpu in (gpu for gpu in names_of(need) or market.facts.ids if gpu not in sold):
-        left[gpu] = Issue.info("", fit.no_price(need, gpu, market.offers))
+        left[gpu] = fit.no_price(need, gpu, market.offers)
     counts, asked = dict(asked.sets), needs.settled(asked)
     for gpu in few:
         if gpu in left:
             # Where the answer is of others, in the number that was asked about.
             refusal = market.facts_of(asked, {gpu: (counts[gpu],)})[0].refusal if gpu in counts else ""
             left[gpu] = replace(left[gpu], detail=refusal) if refusal else left[gpu]
-            left[gpu] = replace(left[gpu], detail=_in_full(market, need, gpu, left[gpu]))
+            number = counts.get(gpu) or dict(need.sets).get(gpu, need.gpus[1])
+            left[gpu] = replace(left[gpu], detail=_in_full(market, need, gpu, number, left[gpu]))
     places = {(option.gpu_id, option.count) for option in choice.options}
     replaced = fit.NO_FASTER if need.upgrade else None  # As was asked
     said = {gpu: why.detail for gpu, why in left.items() if why.detail != replaced}
@@ -761,22 +772,20 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
     return replace(choice, rejected=left, refused=tuple(named), unknown=tuple(unknown), prices_on=day)
 
 
-def _in_full(market: _Market, need: Need, gpu: str, reason: Issue) -> str:
+def _in_full(market: _Market, need: Need, gpu: str, number: int, reason: Issue) -> str:
     """Why a GPU that was named has no place, with what else would be asked about it."""
     # Several with one reason are said together, so none names its GPU again.
-    why, number = reason.detail.replace(f" {gpu} ", " it "), dict(need.sets).get(gpu, need.gpus[1])
+    why = reason.detail.replace(f" {gpu} ", " it ")
     if "does not fit" in why:
         why += f"; {speeds.shorter(need, gpu, number)}" if need.task else ""
         several = need.task == "infer" and (need.sets or need.gpus[1] > 1)
         least = (speeds.fewest_to_hold(need, [gpu]) or 0) if several else 0
         why += f"; {phrases.counted(gpu, least)} hold it" * (least > number)
-    if need.precision == Precision.FP64 and fit.NO_FP64 in why:
-        why = why.replace(fit.NO_FP64, verdicts.slow_in_fp64(gpu))
     if why == UNMEASURED:
         version = catalog.get(gpu).text("compute_capability")
         family = catalog.get(gpu).text("architecture")
         why += f" ({family}{f', compute capability {version}' if version else ''})"
-    if why.startswith(("no price", "sold only")):
+    if reason.code == fit.NO_PRICE:
         price = fit.last_price(need, gpu, market.offers)
         every = replace(need, spot=True, community=True, reserved=True, serverless=True, acquire="rent")
         let = [o for o in market.usable(every) if o.per_hour and gpu in o.gpu_ids and need.acquire != "own"]
@@ -814,6 +823,7 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     sized = need.asks == "memory" or (need.asks == "able" and need.memory_gb)
     sized = sized or verdicts.NOT_ENOUGH in need.notes
     said = speeds.memory_needed(need) if sized else ""
+    said = phrases.begun(said) if need.title else said
     recipes = ""
     mine = (need.have[0], need.have.count(need.have[0])) if need.have else None
     if need.asks == "able" and need.task not in ("", "infer") and (named := mine or _one_set(need)):
@@ -839,7 +849,9 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     if need.asks == "speed" and asked and not asked & ranked:
         name, count = _one_set(need) or ("", 0)
         refusal = name and market.facts_of(need, {name: (count,)})[0].refusal
-        said, judged = f"{phrases.begun(phrases.counted(name, count))}: {refusal}." if refusal else "", False
+        fits = _what_fits(market, need, (name, count)) if need.task and "does not fit" in refusal else ()
+        why = "; ".join((refusal, *fits))
+        said, judged = f"{phrases.begun(phrases.counted(name, count))}: {why}." if refusal else "", False
     if judged and (not said or need.asks == "able"):
         said = f"{verdicts.verdict(choice, other)} {said}".strip()
     if other is not None and need.sets:
@@ -933,7 +945,8 @@ def _able(market: _Market, need: Need, name: str) -> tuple[bool, str]:
     except GpuwiseError as error:
         return False, f"{name}: no, {error}."
     said = verdicts.verdict(found, None) or "yes."
-    how = "one at a time" if mode == "infer" else "trained" if mode == "train" else f"by {mode}"
+    ways_said = {"infer": "one at a time", "train": "trained", "finetune": "fine-tuned"}
+    how = ways_said.get(mode, f"by {mode}")
     how = f"for {need.also_users} people" if found.need.concurrent > 1 else how
     return True, f"{name}, {how}: {said[0].lower()}{said[1:]}"
 

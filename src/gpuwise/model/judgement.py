@@ -120,6 +120,7 @@ class Need:
     unproven: bool = False  # Cards of vendors of which the predictor saw no network are ranked like others
     currency: tuple[str, float] = ("USD", 1.0)  # Amounts are also said in it; USD for one of its units
     users: int = 1  # People who work at the same time, each with such a machine
+    one_machine: bool = False  # And the GPUs of all of them stand in one
     machines: int = 1  # So many alike are wanted, of which each option is one
     sharing: int = 0  # People who use these in turns; 0: not stated
     notes: tuple[str, ...] = ()  # How words of the question were read
@@ -153,10 +154,11 @@ class Need:
     bill: Bill | None = None  # What the cost is compared with
     asks: Literal[
         "", "able", "too much", "memory", "energy", "at once", "number", "faster", "speed", "largest",
-        "provider",
+        "provider", "resale",
     ] = ""  # fmt: skip
     """What else is asked: whether a GPU can do the work or is too much, memory, electricity, how many, which
-    of several is faster, how fast one is, which model is the largest that it holds, or who rents it."""
+    of several is faster, how fast one is, which model is the largest that it holds, who
+    rents it, or what is left of its price."""
     rate: float = 0.0  # Of `speed`: items a second of each answer, which it is to reach; 0: none was asked
     # Of a GPU, asked whether the work needs it.
     feature: Literal["", "nvlink", "ecc", "pcie 5", "tensor cores"] = ""
@@ -166,8 +168,6 @@ class Need:
     either: bool = False  # Whether to rent or to buy is the question
     hired: tuple[str, ...] = ()  # Of the GPUs that are named, those to rent beside others to buy
     hire_h: float | None = None  # Hours of rent, where these are stated and not the work
-    # GPUs that one name means, number and hours, where each is rented for its own time
-    spans: tuple[tuple[tuple[str, ...], int, float], ...] = ()
     upgrade: bool = False  # They are to be replaced: keeping them is not an answer
     faster: float = 0.0  # By how much: times their speed; 0: enough to be called an upgrade
     keep: bool = False  # They do the work wherever they can

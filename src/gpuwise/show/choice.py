@@ -15,7 +15,7 @@ from gpuwise.facts import catalog
 from gpuwise.facts.prices import STALE_DAYS, day
 from gpuwise.judge.choose import phrases
 from gpuwise.judge.choose.answer import LITTLE, cooled, has_no_fans, question, taken_as_asked
-from gpuwise.judge.choose.candidates import few_of, host_of
+from gpuwise.judge.choose.candidates import few_of, host_for
 from gpuwise.judge.choose.need import USUAL_NOTE
 from gpuwise.judge.choose.phrases import obtained
 from gpuwise.judge.choose.speeds import BY, no_units
@@ -253,7 +253,7 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
         upper = ", and it ranks by its upper end" * any(option.stale for option in shown)
         lines.append(f"(price) is more than {STALE_DAYS} days old: its interval is wider{upper}")
     bare = [o for o in shown if o.outlay_usd and has_no_fans(catalog.get(o.gpu_id))]
-    served = [o.gpu_id for o in bare if o.host_usd and "server" in host_of(o.gpu_id, o.count)[0]]
+    served = [o.gpu_id for o in bare if o.host_usd and "server" in host_for(found.need, o.gpu_id, o.count)[0]]
     no_fans = [o.gpu_id for o in bare if o.gpu_id not in served]
     tight = [o.gpu_id for o in shown if found.need.least_gb and (o.memory_spare or 0.0) < LITTLE]
     may_not = f"less than {percent(LITTLE, 0)} of the memory stays free, so the work may not fit"

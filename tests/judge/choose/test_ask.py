@@ -96,8 +96,6 @@ def test_an_image_of_another_size_counts_by_its_pixels(text: str, passes: float,
         ("no 6/8 pin power, 75w from the slot, llama 8b q4, $500", "ignored", ()),
         ("2 single-width slots, 75 watts each, qwen 14b for 10 doctors", "slots", 2.0),
         ("2 single-width slots, 75 watts each, qwen 14b for 10 doctors", "gpus", (1, 2)),
-        ("3 kW max incl. the host (count 600 W for that), 4 gpus for qlora of a 30b, buy", "power_w", 2400.0),
-        ("1500W at the outlet, minus 300 W for the machine, llama 70b int4, buy", "power_w", 1200.0),
         ("sdxl and llama 8b q4 at the same time on one card, $900", "least_gb", pytest.approx(13.7, abs=0.1)),
         ("i heard h100s are sold out, so what for llama 70b int4, $20000, buy", "only", ()),
         ("azure only: train bert-large", "providers", ("azure",)),
@@ -178,8 +176,6 @@ def test_an_image_of_another_size_counts_by_its_pixels(text: str, passes: float,
         ("can my 3060 12gb run sdxl? budget $0", "budget_usd", 0.0),
         ("I can spend nothing, does my 3090 train bert-large", "only", ("rtx-3090",)),
         ("no budget limit, does my 3090 train bert-large", "budget_usd", None),
-        ("I get 500 dollars for my 3080 and put 900 dollars on top, sdxl", "budget_usd", 1400.0),
-        ("selling my 3090 for 700 euros, adding 1000 euros, for flux", "budget_usd", pytest.approx(1870)),
         ("our group runs 6 V100 PCIe 32GB, to be replaced, bert-large", "have", ("v100-pcie-32gb",) * 6),
         ("how long does an A40 take for bert-large? the card is mine", "have", ("a40",)),
         ("records must stay inside the clinic: llama 8b for 9 people", "acquire", "own"),
@@ -707,7 +703,6 @@ def test_prices_beside_cards_are_offers(text: str, quotes: list[object], sets: t
     ("text", "said"),
     [
         ("2x 4080 with nvlink for qwen3-8b", "no NVLink"),
-        ("cuda cores of a 7900 xtx against a 4070 for resnet50", "ROCm"),
         ("does sdxl make one image faster on two 4090", "made on one GPU"),
         ("spot l4 for qwen3-8b without interruptions", "taken back at any moment"),
         ("4090 for bert-large, or wait for the rtx 6090", "not known"),
@@ -1329,7 +1324,6 @@ def test_what_people_ask_in_their_own_words(text: str, said: dict[str, object]) 
         # Cards that are gone, or of which some are sold.
         ("my 1070 died, need a new card for resnet50, 300 dollars", "have", ()),
         ("had 2x 2080 ti which we are throwing out, card for resnet50 up to 3000 dollars", "sets", ()),
-        ("i have 3x 3090, selling one, want llama 70b in 4 bit", "have", ("rtx-3090",) * 2),
         ("we own 4x a100 40gb and keep our a100 for bert-large", "have", ("a100-sxm4-40gb",) * 4),
         # What is there and too small is replaced by more memory.
         ("my 4060 8gb runs out of memory with sdxl, upgrade under 500 dollars", "memory_gb", (9.0, None)),
@@ -1490,8 +1484,6 @@ def test_times_of_a_day_are_those_of_the_clock(text: str, hours: float) -> None:
     ("text", "field", "value"),
     [
         # What is taken back, and what is not.
-        ("I was going to buy two 3090 but changed my mind; which laptop for llama 8b", "sets", ()),
-        ("I wanted to buy a 4090 but no longer do; what should I rent for sdxl", "acquire", "rent"),
         ("I want a 3090 for llama 8b but no longer than 2 years", "sets", (("rtx-3090", 1),)),
         ("I want a 4090 for llama 8b, no, two 3090", "sets", (("rtx-3090", 2),)),
         ("we rent four A100 today, actually no, make that two H100, lora of a 13b", "have", ()),

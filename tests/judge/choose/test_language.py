@@ -365,20 +365,6 @@ def test_of_two_works_the_larger_counts_and_the_other_is_named(
     assert (need.workloads[0][0], need.task, need.also) == (model, task, also)
 
 
-@pytest.mark.parametrize(
-    ("text", "have"),
-    [
-        ("my six RTX 3060 12GB hang on x1 risers, lora of an 8B?", 1),
-        ("my six RTX 3060 12GB from a mining rig, lora of an 8B?", 1),
-        ("my six RTX 3060 12GB in x16 slots, lora of an 8B?", 6),
-        ("my six RTX 3060 12GB hang on x1 risers, classify images with resnet50?", 6),
-    ],
-)
-def test_a_link_of_one_lane_splits_no_model(text: str, have: int) -> None:
-    need = need_of(text, {}, {})[0]
-    assert (len(need.have), bool(need.corrected)) == (have, have == 1)
-
-
 def test_how_often_is_no_number_of_hours() -> None:
     often = need_of("qlora of an 8B three times a week", {}, {})[0]
     stated = need_of("qlora of an 8B, 2 hours three times a week", {}, {})[0]

@@ -304,8 +304,10 @@ def not_found(name: str) -> InputError:
         }
         # The number says most of a name: a "5080 Super" is nearer to the 5080 than to the 4080 Super.
         number = re.search(r"\d{3,}", "".join(words))
-        alike = [key for key in ids if number and number[0] in key]
-        close = get_close_matches("".join(words), alike, n=3, cutoff=0.5)
+        close = list[str]()
+        for digits in (number[0], number[0][:2]) if number else ():  # Then its generation
+            alike = [key for key in ids if re.search(rf"(?<!\d){digits}", key)]
+            close = close or get_close_matches("".join(words), alike, n=3, cutoff=0.5)
         close = close or get_close_matches("".join(words), ids, n=3, cutoff=0.6)
         near = list(dict.fromkeys(ids[match] for match in close))
     message = f"no GPU in the catalog is called {name!r}{guess(near)}"

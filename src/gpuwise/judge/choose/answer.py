@@ -6,12 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from math import inf
 
 from gpuwise.errors import GpuwiseError
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit, phrases
-from gpuwise.judge.choose.candidates import PAID, host_of
+from gpuwise.judge.choose.candidates import PAID, host_for
 from gpuwise.judge.choose.fit import link_of
 from gpuwise.judge.choose.need import (
     ALL_HOURS,
@@ -20,6 +21,7 @@ from gpuwise.judge.choose.need import (
     DIFFUSION,
     HOURS_PER_YEAR,
     HOURS_STATED,
+    IN_AND_OUT,
     OVER_BUDGET,
     USUAL_NOTE,
     WORDS,
@@ -47,6 +49,7 @@ from gpuwise.workloads import registry
 
 # Share of memory below which what stays free is worth a word.
 LITTLE = 0.1
+MOST_REASONS = 3
 # The note where the question names no model.
 LARGEST = "no model was named: {}, the largest of the usual ones that the limits hold"
 
@@ -109,6 +112,7 @@ def taken_as_asked(need: Need, item: str, *work: str) -> str:
     """The amount of work and the limits of a need, and how words of its question were read; behind what is
     said of the work."""
     answers = item == "token" and need.mode == "infer" and not (need.reads or need.title)
+    answers &= IN_AND_OUT not in need.notes
     of = (often(need) if need.period_s else "") + " written, prompts not counted" * answers
     amount = [f"{brief(need.items)} {item}s{of}"] if need.items else []
     if need.items and need.period_s:
@@ -189,10 +193,13 @@ def plainly(found: Recommendation) -> str:
     if paid and (dearer := phrases.dearer(found.need, paid, first)):
         take += f" instead of {machine_of(paid)}{phrases.priced_at(paid)}"
         take += f", {significant(dearer)} times the cost of the work"
-    if any(note.startswith(OVER_BUDGET) for note in found.need.notes):
+    if OVER_BUDGET in found.need.notes:
         take = re.sub(r"^(?:Buy|Rent|Add)", "Over it:", take)  # Advice never exceeds the stated budget
     faster = first.speedup is not None and first.way != "have"
     ratio = f", {significant(first.speedup or 0.0)} times what you have" * faster
+    late_s = 0.0 if USUAL_NOTE in found.need.notes else found.need.latency_s or 0.0
+    own_s = max(1, found.need.concurrent) * (first.speedup or inf) / first.throughput.value  # Of each token
+    ratio += ", which is as fast as was asked already" * (faster and own_s <= late_s)
     return f"{take}: {what_it_does(found.need, first, found.item)}{ratio}."
 
 
@@ -236,9 +243,11 @@ def _got(need: Need, first: Option, how: str) -> str:
 def _buy(found: Recommendation, price: Interval) -> str:
     need, first = found.need, found.options[0]
     each = f" for each of {need.users} people" if need.users > 1 else ""
-    host, _, _ = host_of(first.gpu_id, first.count)
+    host, *_ = host_for(need, first.gpu_id, first.count)
     host = "what the machine then lacks" if need.have else f"{'an' if host[0] in 'aeiou' else 'a'} {host}"
-    around = f" and {host} for {usd(first.host_usd / need.users)}" if first.host_usd else ""
+    whose = " for all of them" * need.one_machine
+    host_usd = first.host_usd if need.one_machine else first.host_usd / need.users
+    around = f" and {host} for {usd(host_usd)}{whose}" if first.host_usd else ""
     around += f", {usd(first.outlay_usd)} in all for {need.users}" if need.users > 1 else ""
     days = (prices.day(found.made_on) - prices.day(first.seen_on)).days if first.stale else 0
     sold = f"{fit.SOLD[first.way]}, {dated(first)}{f', {days // 30} months old' if days else ''}"
@@ -322,16 +331,21 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
         least, unsure = bool(need.least_gb), bool(need.least_gb) and first.memory_spare < LITTLE
         takes = f"takes {'at least ' * least}{phrases.memory_filled(need, first)} on each GPU"
         not_certain = ": whether it fits is not certain" * unsure
-        said.insert(len(said) - unsure, f"memory: {takes}, {free} stays free{not_certain}")
-    return tuple(said[:3])
+        memory = f"memory: {takes}, {free} stays free{not_certain}"
+        if len(said) < MOST_REASONS:
+            said.insert(len(said) - unsure, memory)
+        else:  # What it rests on is never left out
+            said[MOST_REASONS - 1] += f"; {memory}"
+    return tuple(said[:MOST_REASONS])
 
 
 def setup(need: Need, bought: Option) -> str:
     """What buying takes beside the card, and what is left of it."""
     spec, a = catalog.get(bought.gpu_id), need.assumptions
-    host, host_w = host_of(bought.gpu_id, bought.count)[0], phrases.drawn_w(need, bought)[1]
-    energy, each = phrases.electricity(need, bought)[1] * need.users, " each" * (need.users > 1)
-    slots = spec.number("slots")
+    host, host_w = host_for(need, bought.gpu_id, bought.count)[0], phrases.drawn_w(need, bought)[1]
+    people = need.users if need.one_machine else 1
+    energy, each = phrases.electricity(need, bought)[1] * need.users, " each" * (need.users > people)
+    slots = (spec.number("slots") or 0.0) * bought.count * people
     fed = f": {phrases.fed_by(need, bought)}" * (spec.text("form") not in COMPUTERS)
     left = usd(bought.outlay_usd * (1 - a.depreciation) ** a.years)
     # What a card draws idle no source states.
@@ -340,11 +354,11 @@ def setup(need: Need, bought: Option) -> str:
     parts = [
         f"{phrases.sum_of(need, bought.outlay_usd)} in all, "
         + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
-        f"{bought.power_w:g} W{each}{fed}" if bought.power_w else "",
-        f"{slots * bought.count:g} slot{'s' * (slots * bought.count != 1)}" if slots else "",
+        f"{bought.power_w * people:g} W{each}{fed}" if bought.power_w else "",
+        f"{slots:g} slot{'s' * (slots != 1)}" if slots else "",
         cooled(spec, served=bought.host_usd > 0 and "server" in host),
         f"{usd(energy)} of electricity a month ({usd(12 * energy)} a year) while it works{idle}, with "
-        f"{host_w:g} W of the host and cooling x{a.cooling:g}" if bought.power_w else "",
+        f"{host_w * people:g} W of the host and cooling x{a.cooling:g}" if bought.power_w else "",
         f"worth {left} after {a.owned_for}",
     ]  # fmt: skip
     return "; ".join(part for part in parts if part)
@@ -366,7 +380,9 @@ def runner_up(found: Recommendation) -> str:
     """The next GPU, and what speaks for it."""
     first = found.options[0]
     sets = bool(found.need.sets)  # Another number of the same GPU is then another answer
-    others = (o for o in found.options if o.gpu_id != first.gpu_id or (sets and o.count != first.count))
+    others = [o for o in found.options if o.gpu_id != first.gpu_id or (sets and o.count != first.count)]
+    if len(found.need.providers) > 1:  # Which are what is compared
+        others = [o for o in found.options if o.provider != first.provider] or others
     # What was named for its own sake is what the first is compared with.
     chip = catalog.get(first.gpu_id).text("chip")  # Of two variants of a card that is compared, one is enough
     other = min(

@@ -19,7 +19,7 @@ from gpuwise.errors import InputError
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import amounts, rules
 from gpuwise.judge.choose import need as needs
-from gpuwise.judge.choose.asked_work import FP64, Worked
+from gpuwise.judge.choose.asked_work import FP64, LIKE_FP64, Worked
 from gpuwise.judge.choose.candidates import FEW, least_host_usd
 from gpuwise.judge.choose.fit import A_FEW, fed_w, left_w, made_for_fp64
 from gpuwise.judge.choose.need import ALIASES, DIFFUSION, USUAL, Purpose, is_model, presets
@@ -96,10 +96,9 @@ class _Reader(Worked):
         while other := self.take(P.other_hardware, again=False):
             self.correct(f"Of {other[0].strip()} nothing is known here, so it has no place.")
         while later := self.blank(P.unreleased):
-            self.notes.append(f"{later[0].strip()}: not known here")
+            self.notes += [f"{later[0].strip()}: not known here"] * bool(search(r"\d|next|rubin", later[0]))
             self.correct("What GPUs will come, how fast they are and what any will cost then, is not known.")
         self._read_peak()
-        self._read_sum()
         self._read_first()
         self._read_cards()
         if self.have and self.blank(P.no_money):
@@ -132,6 +131,7 @@ class _Reader(Worked):
         self._read_denials()
         self._read_kinds_of_gpu()
         self._read_limits()
+        self._read_deadline()
         self._read_money()
         if self.per_person:
             self.fields["concurrent"] = self._at_once(self.fields.pop("users", 1))
@@ -146,17 +146,6 @@ class _Reader(Worked):
             self._read_beside()
         self._settle_budget()
         return self._whole(named, precision)
-
-    def _read_sum(self) -> None:
-        """What an old card brings and what is put on top are one sum."""
-        if (found := self.said(P.put_on_top)) is None:
-            return
-        more = "top" if found["top"] else "added"
-        usd = self._usd(found["old"]) + self._usd(found[more])
-        self.notes.append(f"{found['old']} and {found[more]} are {units.usd(usd)} in all")
-        start, end = found.start("old"), self.plain[found.end(more) :].removeprefix(" on top")
-        plain = f"{self.plain[:start]}{found['between']} budget of ${usd:.0f} {end}"
-        self.plain = self._left = " ".join(plain.split())
 
     def _read_first(self) -> None:
         """What holds words that mean something else elsewhere: hours of GPUs, and what a GPU may have."""
@@ -190,8 +179,6 @@ class _Reader(Worked):
             hours = f"{self.gpu_hours[0].strip()} on {number} GPUs: {self.fields['hire_h']:,.4g} h"
             self.notes += [hours] * (number > 1)
         self.ignore(states[0] if (states := self.blank(P.short_states)) else "")
-        if plan := self.blank(P.withdrawn):
-            self.notes.append(f"{plan[0].strip()}: a plan that is given up, so not read")
         if again := self.blank(P.spans_again):
             self._read_spans(again)
         if (idle := self.blank(P.idle_hours)) and 0 < int(idle["hours"]) < 24:
@@ -209,8 +196,6 @@ class _Reader(Worked):
             self.blank(P.some_at_once)
         if now := self.blank(P.speed_now):
             self.notes.append(f"{now[0].strip()}: as it is now")
-        if both := self.blank(P.both_loaded):
-            self.ignore(both[0])
         for name, (words, _) in RULES["features"].items():
             if self.blank(rf"{P.is_needed}(?:{words})(?: {P.needed})?|\b(?:{words}) {P.needed}"):
                 self.fields["feature"] = name
@@ -238,7 +223,11 @@ class _Reader(Worked):
         self.notes.append(f"{said[0].strip()}: {hours:,.0f} hours a {period}")
 
     def _read_use(self) -> None:
-        """What the use of one's own machine costs, and for how long it is used."""
+        """What the use of one's own machine costs, for how long it is used, and what is left of it then."""
+        if later := self.blank(P.resale):
+            self.fields["asks"] = "resale"
+            if years := later[1] or later[2]:
+                self.assumed["years"] = float(number_of(years))
         if any(each.period == "night" for each in self.found):
             self.assumed["utilisation"] = USUAL.night
             self.notes.append(WITHIN_NIGHT)
@@ -253,9 +242,6 @@ class _Reader(Worked):
             days = 7 if night or search(r"\b(?:each|every|per) |daily", day[0]) else 5
             self.assumed["hours_per_week"] = hours * days
             self.notes.append(f"{day[0].strip()}: {hours:g} hours on {days} days")
-            if night:
-                self.assumed["utilisation"] = hours / 24
-                self.notes = [note for note in self.notes if note != WITHIN_NIGHT]
         if self.times_a_week and not any(each.period for each in self.found):
             if "hours_per_week" not in self.assumed and self._learns():  # As long as the work takes
                 self.notes.append("how long it takes each time is not stated: hours of use are the usual")
@@ -386,7 +372,9 @@ class _Reader(Worked):
             self.notes.append(f"of {users:,} people {self.at_once} at once")
             users = self.at_once
         self.fields["users"], self.people_at = users, said.start()
-        self.callers = search(P.callers, said[0]) is not None  # Who ask, not who may
+        # Who ask, not who may, as all of "a firm, 25 people" may.
+        of_all = search(rf"\b{P.organisation}(?: of|,| with)* $", self.plain[: said.start()])
+        self.callers = search(P.callers, said[0]) is not None and not of_all
         if users > 1:
             self.usual.pop("concurrent", None)
         at_once = self.take(P.at_once) or (part and part[2])  # "5 % active"
@@ -456,7 +444,7 @@ class _Reader(Worked):
     def _read_rent(self) -> None:
         """Whether to rent or to own, where that is said, and for how long."""
         fields, take, denied = self.fields, self.take, self.denied
-        only_rent, only_own = take(P.only_rent), take(P.only_own)
+        only_rent, only_own = take(P.only_rent), take(P.only_own) or fields.get("asks") == "resale"
         if (only_rent and only_own) or (denied["rent"] and denied["buy"]):
             raise InputError("only to rent and only to buy at once", hint="leave one of them out")
         used, offered = take(RULES["denied"]["used"]), self._read_offers()
@@ -467,6 +455,8 @@ class _Reader(Worked):
         against = rf"{other} (?:on |at |from )?{seller}|{seller}(?: [^\s.;?]+){{0,6}}? {other} (?:{gets})"
         than = self.said(rf"{P.owning}|\bused\b") and take(against)
         either = self.said(P.rent_or_not) or than
+        if self.bill and not self.said(P.owning):
+            either = None  # "Keep the API, or rent our own"
         if either:  # What stands between the two words may be the work
             self.every(P.words_of_either)
         rents: Any = (
@@ -500,28 +490,15 @@ class _Reader(Worked):
         if fields.get("acquire") == "rent" and isinstance(rents, re.Match) and "provider" in rents[0]:
             self.notes.append("to rent, as a provider is asked for: --own ranks what is bought")
         self.rents, self.owns = bool(rents), bool(owns)
-        if rents and not self.done() and len(spans := self._spans()) > 1:
-            fields |= {"spans": spans, "hire_h": spans[0][2]}
-        elif rents and not self.done() and (hire := take(P.hire)):
+        if rents and not self.done() and (hire := take(P.hire)):
             fields["hire_h"] = span_seconds(hire) / 3600
             self.every(re.escape(hire[0]))  # Said of each of two
+            if len(self.places) > 1:  # Each for its own time: one of these is counted
+                self.ignore(*self.every(P.hire))
             self.hired_for = hire[0].strip()
         elif rents and self.sets and not (self.done() or search(P.money, self._left)) and take(P.monthly):
             fields["hire_h"] = 730.5
         self._read_condition(bool(used))
-
-    def _spans(self) -> tuple[tuple[tuple[str, ...], int, float], ...]:
-        """For how many hours each of several GPUs is to be rented, where these differ."""
-        stops = [*(start for *_, start, _ in self.places), len(self.plain)][1:]
-        parts, hire = zip(self.places, stops, strict=True), compiled(P.hire)
-        spans = [span for place, stop in parts if (span := hire.search(self.plain, place[3], stop))]
-        hours = [span_seconds(span) / 3600 for span in spans]
-        if len(spans) < len(self.places) or len({*hours}) < 2:
-            return ()
-        for span in spans:
-            self.mark(*span.span())
-        each = zip(self.places, hours, strict=True)
-        return tuple((self.families.get(name, (name,)), count, h) for (name, count, *_), h in each)
 
     def _read_condition(self, used: bool) -> None:
         """Whether what is bought is used or new, and quiet. Raises InputError for both at once."""
@@ -567,7 +544,7 @@ class _Reader(Worked):
         alone = len({*self.have} or {gpu for gpu, _ in self.sets}) == 1
         alone |= bool(able and self.have and not self.sets)  # "Can the two run it"
         alone &= able or not (self.sets and self.have)
-        if fields.get("asks") == "speed":
+        if fields.get("asks") in ("speed", "resale"):
             return
         if able and "memory_gb" in fields and not self.have and self.said(P.size_enough):
             self.sets = ()  # "Is 24 GB enough, or do I need an A100": asks about the size
@@ -611,10 +588,6 @@ class _Reader(Worked):
         def watts_of(said: re.Match[str]) -> float:
             return amount_of(said[1]) * (1000 if said[2] else 1)
 
-        host = self.said(P.host_draw)  # As who asks counts it, of what is more
-        host_w = watts_of(host) if host else 0.0
-        whole_w = max(map(watts_of, finditer(P.watts, self.plain)), default=0.0)
-        host = self.blank(P.host_draw) if whole_w > host_w > 0 else None
         limits = list(finditer(P.watts, self.plain))
         server = search(P.in_server, self.text.casefold())  # Whose parts are not read: "Dell R730 with"
         for watts in limits:
@@ -661,10 +634,6 @@ class _Reader(Worked):
             fields[limit] = min(value, fields.get(limit, value))
             self.watts_each = value if each else 0.0
             self.every(rf"\b(?:{P.whole_machine})\w*\b")
-        if host:
-            fields.pop("outlet_w", None)
-            fields["power_w"] = whole_w - host_w
-            self.notes.append(f"{host[0].strip()} of {whole_w:g} W: {fields['power_w']:g} W are for GPUs")
         if pins := take(P.pins):  # What they bring beside the slot
             fields.setdefault("power_w", USUAL.slot_w + number_of(pins[1] or "1") * USUAL.pin_w[pins[2]])
             self.notes.append(f"{fields['power_w']:g} W by a slot and {pins[0].strip()}")
@@ -674,12 +643,14 @@ class _Reader(Worked):
         if {"slots", "outlet_w", "power_w"} & fields.keys():
             fields.setdefault("acquire", "own")
 
-    def _read_money(self) -> None:
-        """Deadlines and budgets; so much money over so much time is a price of an hour."""
+    def _read_deadline(self) -> None:
+        """When the work is to be done, or for how long something is rented."""
         self.ignore(*self.every(P.bare_rate))  # Of what is not said, so neither money nor a deadline
         fields, take, often = self.fields, self.take, any(each.period for each in self.found)
         # "64 H100 for 3 weeks"
         needed = self.rents or often or (max(dict(self.sets).values(), default=0) > needs.MOST_THERE)
+        if now := take(rf"\bit(?:.s| is) (?:now |already )?((?:{units.DAYS})(?!\w)){P.hour}"):
+            self.today = units.parse_day(now[1], self.today)  # As who asks says
         if last := take(rf"\b{P.until} ((?:{units.DAYS})(?!\w)){P.hour}"):
             day = units.parse_day(last[1], self.today)
             # As who asks counts it; "answers within 5 minutes" counts no days.
@@ -702,9 +673,6 @@ class _Reader(Worked):
             else:
                 fields["deadline_s"] = span_seconds(span)
                 self.notes.append(f"{span[0].strip()} {AS_DEADLINE}")
-        if "deadline_s" in fields and (week := self.assumed.get("hours_per_week")) and self.have:
-            fields["deadline_s"] *= week / 168
-            self.notes.append(f"{fields['deadline_s'] / 3600:,.0f} hours of use until then")
         self.fields = fields = self.usual | fields
         if "deadline_s" in fields:
             self.every(r"\bdeadlines?\b")
@@ -713,6 +681,10 @@ class _Reader(Worked):
         if "deadline_s" in fields and hires and not (known or search(P.money, self._left)):
             # Who says no amount rents for so long.
             fields |= {"hire_h": fields.pop("deadline_s") / 3600, "acquire": fields.get("acquire", "rent")}
+
+    def _read_money(self) -> None:
+        """The sum that is to be spent, where there is one."""
+        fields, take = self.fields, self.take
         credits = rf"(?:(?:of|in|worth|cloud|free|gpu|{sellers()}|{P.common}) )*credits\b"
         machine = self.said(rf"\b(?:{P.machine}|{P.laptop})\b")
         money = self._sum() or take(rf"\b({P.amount}\s?k?) {credits}")  # "40k google cloud credits"
@@ -734,7 +706,12 @@ class _Reader(Worked):
             )
             fields["acquire"] = fields.get("acquire", "own")
             fields.setdefault("goal", "price")
-            return
+        else:
+            self._read_budget(money)
+
+    def _read_budget(self, money: re.Match[str]) -> None:
+        """What a sum is for: all, a person, a machine, or a time, over which it is a price of an hour."""
+        fields, take = self.fields, self.take
         each = match(P.each_person, self.plain[money.end() :]) if fields.get("users", 1) > 1 else None
         text = (money[1] if money.re.groups else money[0]).strip()
         if fullmatch(r"0\d*", text):
@@ -869,9 +846,13 @@ class _Reader(Worked):
                     self.notes.append(f"{words.strip()}, in the amount")
 
     def _whole(self, named: str, precision: str | None) -> Asked:
-        if named == FP64 and not self.said(P.reads_much) and (dense := self.take(P.dense)):
-            named, precision = "cholesky", precision or "fp64"  # Which is products of matrices, too
-            self.notes.append(f"{', '.join((dense[0], *self.every(P.dense)))} is taken as cholesky")
+        for words, kernel in ((P.bandwidth_bound, "stencil"), (P.dense, "cholesky")):
+            if named != FP64 or (kernel == "cholesky" and self.said(P.reads_much)):
+                continue
+            if found := self.take(words):  # Which reads much and computes little, or is products of matrices
+                named, precision = kernel, precision or "fp64"
+                self.notes = [each for each in self.notes if LIKE_FP64 not in each]
+                self.notes.append(f"{', '.join((found[0], *self.every(words)))} is taken as {kernel}")
         seen = self.said(r"\bvision\b|\bcnns?\b|\bimagenet\b")
         if self.laptop and self.mode in ("infer", None) and named == "resnet50" and self.notes and not seen:
             named, self.notes = "mobile", [note for note in self.notes if "resnet50" not in note]
@@ -902,7 +883,7 @@ class _Reader(Worked):
         limited = self.fields.keys() & {"budget_usd", "deadline_s"}
         if limited and not (self.named_gpus or self.have or "asks" in self.fields):
             for part in compiled(P.clause_ends).split(self.plain):  # "Is that possible for under 10k"
-                if match(rf" *{P.asks_whether}", part) and search(RULES["asks"]["able"], part):
+                if match(rf" *(?:{P.asks_whether}|enough$)", part) and search(RULES["asks"]["able"], part):
                     self.fields["asks"] = "able"
         answers = is_model(named, self.mode) or ("decode" in named and "title" not in self.fields)
         if self.late and "latency" in self.fields and not answers:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
 from math import inf
@@ -64,6 +63,32 @@ class Cards(Words):
             else:
                 self.notes.append(f"each row is one of {number} machines, of whose network nothing is known")
 
+    def _say_unknown(self) -> None:
+        """Cards of which the catalog knows nothing: they are gone for every other rule."""
+        for other in catalog.mentions(self.plain, unknown=True, loose=True):
+            words = re.escape(self.plain[other.start : other.end])
+            if other.gpu_ids or not search(P.of_cards_name, other.text) or not self.blank(words + P.with_gb):
+                continue
+            try:
+                catalog.resolve(other.text)
+            except InputError as error:
+                self.correct(f"{str(error)[:1].upper()}{str(error)[1:]} Nothing is said of it.")
+
+    def _variant(self, ids: tuple[str, ...], text: str, before: str, after: str) -> str:
+        """The one of several GPUs of a name that is meant there."""
+        one = len(ids) == 1
+        usual = ids[0] if one else catalog.resolve(text.removesuffix("s")).spec.id
+        self.families |= {} if one else {usual: ids}
+        if search(r"\b(?:my|our|these|those|the) $", before):  # "4x A100 40GB ... our A100"
+            usual = next((gpu for gpu, *_ in self.places if gpu in ids), usual)
+        if search(rf"(?:{P.used}) (?:\S+ )?$", before) and catalog.get(usual).text("form") in MODULES:
+            usual = self._card_of(usual)  # Nobody sells a module singly
+        if search(rf"\b(?:{P.laptop}) (?:with |has )?(?:an? )?$", before) or match(
+            rf" (?:{P.laptop})\b", after
+        ):
+            usual = _of_laptop(usual)
+        return usual
+
     def _read_cards(self) -> None:
         """GPUs to compare with how many of each, those that are there, and those that are not to be."""
         sets, have, barred = list[tuple[str, int]](), list[str](), set[str]()
@@ -74,6 +99,7 @@ class Cards(Words):
         owned = -1  # Where the last owned card ends
         self.of_mine = mine = bool(self.blank(P.of_mine))  # All of them are
         self.places = list[tuple[str, int, int, int]]()  # Of all of them: GPU, number, start and end
+        self._say_unknown()
         mentions = catalog.mentions(self.plain, loose=True)
         for at, named in enumerate(mentions):
             text = self.plain[named.start : named.end].strip()
@@ -94,17 +120,7 @@ class Cards(Words):
             plural = not said and text.endswith("s") and not text.endswith("8060s")
             if said and (count > USUAL.most_gpus or fullmatch(r"\D*0+\D*", said[0])):
                 raise InputError(f"{said[0].strip()} GPUs", hint=f"1 to {USUAL.most_gpus:,} of them")
-            one = len(named.gpu_ids) == 1
-            usual = named.gpu_ids[0] if one else catalog.resolve(text.removesuffix("s")).spec.id
-            self.families |= {} if one else {usual: named.gpu_ids}
-            if search(r"\b(?:my|our|these|those|the) $", before):  # "4x A100 40GB ... our A100"
-                usual = next((gpu for gpu, *_ in self.places if gpu in named.gpu_ids), usual)
-            if search(rf"(?:{P.used}) (?:\S+ )?$", before) and catalog.get(usual).text("form") in MODULES:
-                usual = self._card_of(usual)  # Nobody sells a module singly
-            if search(rf"\b(?:{P.laptop}) (?:with |has )?(?:an? )?$", before) or match(
-                rf" (?:{P.laptop})\b", after
-            ):
-                usual = _of_laptop(usual)
+            usual = self._variant(named.gpu_ids, text, before, after)
             owner = compiled(P.owner).search(before, max(self.places[-1][3], owned) if self.places else 0)
             also = owned >= 0 and fullmatch(rf" ?(?:and|plus|\+|&) (?:{P.count}\s*x? ?)?", before[owned:])
             hires = search(rf"\brent(?:ed|ing)? (?:{P.count} ?x? ?)?$", before)
@@ -166,6 +182,14 @@ class Cards(Words):
             self.mark(start, end)
             if owner:  # What stands between may be the work: "my sdxl on a 3060"
                 self.mark(*owner.span(owner.lastindex or 0))
+        self.barred = frozenset(barred)
+        self._settle_cards(sets, have, added, advised, bare)
+
+    def _settle_cards(
+        self, sets: list[tuple[str, int]], have: list[str], added: Sequence[tuple[str, int, int]],
+        advised: Sequence[tuple[str, int]], bare: set[str],
+    ) -> None:  # fmt: skip
+        """What all of them say together: numbers apart from names, what others advise, what is added."""
         alone = len({gpu for gpu, *_ in self.places}) == 1
         for same in finditer(P.same_count, self.plain) if self.places else ():
             # "Is a third enough, or four? I have two"; "a P40 if I put three in, or two 3090"
@@ -188,18 +212,10 @@ class Cards(Words):
             self.fields["named"] = tuple(dict.fromkeys(gpu for gpu, _ in advised))
             self.notes.append(f"{', '.join(self.fields['named'])}: advised by others, so compared with all")
         sets += advised if sets else []
-        if any(count == 2 for _, count in sets) and search(
-            r"\b(?:several|multiple) \S", self.text.casefold()
-        ):
-            self.notes.append("several of a card are taken as two")
         if self.take(P.or_others):
             self.notes += [f"{', '.join(dict.fromkeys(gpu for gpu, _ in sets))}: or others"] if sets else []
             sets = []
-        if len(have) > 1 and (sold := self.take(P.sold_some)):
-            stay = have[min(number_of(sold[1]), len(have) - 1) :]
-            self.notes.append(f"{sold[0].strip()}: {len(stay)} of {len(have)} stay")
-            have = stay
-        if len(sets) == 1 and not (have or added or barred) and self.take(P.is_mine):
+        if len(sets) == 1 and not (have or added or self.barred) and self.take(P.is_mine):
             have, sets = [sets[0][0]] * max(1, sets[0][1]), []
         # "Rented H100s": as many as the work takes.
         self.some = len(sets) == 1 and not sets[0][1] and not (have or added)
@@ -227,30 +243,15 @@ class Cards(Words):
             # "My laptop 4060, would a 5090 do it": which may be a card.
             sets = sets if have else [(gpu, n) if n > 1 else (_of_laptop(gpu), 1) for gpu, n in sets]
             have = [_of_laptop(gpu) for gpu in have]
-        for gpu in [*have, *(gpu for gpu, _ in sets)] if self.take(P.same_as_desktop) else []:
-            self.correct(_unlike_desktop(gpu))
         if len(have) > 1:
             self.take(r"\b(?:the|these|both|of) (?:2|two|both)\b")
         self._read_sizes()
-        for gpu, _ in sets if self.take(P.adapter) else ():
-            if catalog.get(gpu).text("form") in MODULES:
-                name = catalog.get(gpu).name.removeprefix("NVIDIA ")
-                self.correct(
-                    f"{name} is a module for a server's board and no card: on an adapter it needs cooling "
-                    "and a supply of its own, of whose price nothing is known here."
-                )
         self.quotes: tuple[Quote, ...] = ()
-        self.sets, self.have, self.barred = tuple(dict.fromkeys(sets)), tuple(have), frozenset(barred)
+        self.sets, self.have = tuple(dict.fromkeys(sets)), tuple(have)
         if any(number == needs.MOST_TOGETHER for _, number in self.sets):
             # "A node of 8 A, or do we need B": as many of it
             bare = {gpu for gpu in bare if catalog.get(gpu).text("segment") == "server"}
             self.sets = tuple((gpu, needs.MOST_TOGETHER if gpu in bare else n) for gpu, n in self.sets)
-        several = (*Counter(have).items(), *self.sets)
-        joined = [f"{number} x {gpu}" for gpu, number in several if number > 1]
-        if joined and (self._learns() or self._of_llm()) and self.every(P.one_lane):
-            self.correct(f"{needs.ONE_LANE}{' and '.join(joined)}: each counts by itself.")
-            self.sets = tuple(dict.fromkeys((gpu, min(number, 1)) for gpu, number in self.sets))
-            self.have = tuple(dict.fromkeys(have))
 
     def _read_sizes(self) -> None:
         """Memory of computers that are sold with less of it, too, each with its own; of two sizes of one the
@@ -423,6 +424,10 @@ class Cards(Words):
             least = float(width[1]) * {"t": 1e12, "g": 1e9}[width[2]]
             self.notes.append(f"memory of {width[1]} {width[2].upper()}B/s or more")
             self._keep_only("bandwidth", lambda spec: (spec.number("memory_bytes_per_s") or 0.0) >= least)
+        if not (self.sets or self.have) and self.said(P.double) and (rate := self.take(P.fp64_rate)):
+            flops = float(rate[1]) * 1e12
+            self.notes.append(f"{rate[1]} TFLOP/s in FP64 or more")
+            self._keep_only("rate", lambda s: bool((peak := s.peak("fp64")) and peak.flop_per_s >= flops))
         for kind, words, name, value in table:
             of_named = kind == "generation" and self.places
             if found := None if of_named else self.take(rf"\b(?:{words})\b", again=False):
@@ -437,9 +442,6 @@ class Cards(Words):
                     self.traits.append((kind, name, value, True))
                     self.every(rf"\b(?:{words})\b")
                     self.notes += [] if kind in ("maker", "segment") else [f"only: {found[0].strip()}"]
-        vendors = {catalog.get(gpu).vendor for gpu, *_ in self.places} & RULES["software"].keys()
-        for vendor in sorted(vendors) if self.take(P.cuda) else ():
-            self.correct(f"{vendor} GPUs have no CUDA cores: {RULES['software'][vendor]}.")
         no_module = self.denied["nvlink"] or self.deny(P.module)
         self.form = "pcie" if no_module else self.first(P.board, again=False) or None
         of_card = self.said(rf"{P.money} (?:for|on) (?:the |an? )?(?:gpu|card)\b")
@@ -471,6 +473,8 @@ class Cards(Words):
         named = [range(start, end) for *_, start, end in self.places]
         numbers = finditer(P.number_of_gpus, self.plain)
         apart = [n for n in numbers if not any(n.start(2) in each for each in named)]
+        # "Around 4000 of them" are not GPUs.
+        apart = [n for n in apart if "of the" not in n[0] or number_of(n[2]) <= needs.MOST_TOGETHER]
         of_one = compiled(rf"(?:{P.of_one_card})")
         apart = [n for n in apart if number_of(n[2]) > 1 or not of_one.search(self.plain[: n.start()])]
         # "Each job on one GPU, of four cards"
@@ -565,7 +569,8 @@ class Cards(Words):
         if "hire_h" in fields and "hours_per_week" in self.assumed:
             week, weeks = self.assumed["hours_per_week"], fields["hire_h"] / 168
             fields["hire_h"] = week * weeks
-            self.notes.append(f"{self.hired_for}: {weeks:.3g} weeks of {week:.3g} h".removeprefix(": "))
+            of = f"{weeks:.3g} week{'s' * (weeks != 1)} of {week:.3g} h"
+            self.notes.append(f"{self.hired_for}: {of}".removeprefix(": "))
         # One kind of computer is ranked at a time. What a laptop that is there may be replaced by is open.
         there = any(needs.has_form(catalog.get(gpu), "laptop") for gpu in self.have)
         either = self.said(P.either_computer)
@@ -665,7 +670,12 @@ class Cards(Words):
         apart = fields.get("concurrent") == 1 and not (often or theirs or self.said(P.one_for_all))
         shares = self.take(P.sharing) or theirs or often or 1 < self.several < people
         self.shared = people > 1 and not apart and bool(shares or not self.said(P.for_each))
-        if often:
+        if people > 1 and self._learns() and self.take(P.at_once):
+            self.shared = False
+            fields["one_machine"] = bool(self.said(P.one_machine))
+            self.gpus = self.gpus or (1, 1)
+            self.notes.append(f"{people} people at the same time, so each has a GPU of their own")
+        elif often:
             self.assumed["hours_per_week"] = min(168.0, people * self.assumed.get("hours_per_week", often))
         elif self.shared and hours and (theirs or self.said(P.hours_of_each)):
             week = people * hours
@@ -737,19 +747,6 @@ class Cards(Words):
             stated = spec.facts[name].value if name in spec.facts else getattr(spec, name, "")
             found[kind, wanted] = found.get((kind, wanted), False) | bool(search(value, str(stated)))
         return all(has == wanted for (_, wanted), has in found.items())
-
-
-def _unlike_desktop(gpu: str) -> str:
-    """How a laptop's GPU differs from the card of the same name; empty where there is none."""
-    card = next((spec for spec in catalog.all_gpus() if gpu == f"{spec.id}-laptop"), None)
-    if card is None:
-        return ""
-    each = (
-        f"{(spec.memory_bytes or 0) / 2**30:g} GB at {(spec.memory_bytes_per_s or 0) / 1e9:,.0f} GB/s and "
-        f"{spec.power_w:g} W"
-        for spec in (catalog.get(gpu), card)
-    )
-    return f"{gpu} is not the {card.id}: {' against '.join(each)}."
 
 
 def _of_laptop(gpu: str) -> str:

@@ -28,7 +28,7 @@ ADAPTERS = 1.15
 # Of what an hour of audio counts as, by one published time of one model.
 WITHIN = 2.0
 # The work that computes in double precision.
-FP64 = "scientific-fp64"
+FP64, LIKE_FP64 = "scientific-fp64", "nothing here is just that, fft, cholesky and stencil stand in"
 # Width of the networks that attend to all patches of an image, and pixels on a side of such a patch: with
 # products of 24 n width^2 and attention of 4 n^2 width a layer, n patches take n (6 width + n).
 WIDTHS, PATCH = {"vit-b16": 768, "dit-xl2": 1152, "dit-xl2-512": 1152}, 16
@@ -78,6 +78,7 @@ class Worked(Cards):
                     replace(whole, number=whole.number * (1 - part), role="out"))  # fmt: skip
             self.found = (*both, *(each for each in self.found if each is not whole))
             self.notes.append(share[0].strip())
+        self.notes += [needs.IN_AND_OUT] * bool(whole and self.take(P.in_and_out))
         self.work: Work | None = None
         self.per_person = False
         found = self.take(P.resolution)
@@ -101,11 +102,6 @@ class Worked(Cards):
             self.found = (*self.found, run)
         if self.bill and self.bill.usd and not (self.bill.items or any(e.period for e in self.found)):
             self.found = tuple(replace(e, period="month") if e.kind == "token" else e for e in self.found)
-        for each, behind in zip(self.found, (*self.found[1:], None), strict=False):  # "I read 3 articles"
-            alone = not (each.period or each.joined or (behind and behind.joined))
-            if each.kind == "text" and alone and each.number < USUAL.few_texts:
-                self.found = tuple(other for other in self.found if other is not each)
-                self.ignore(each.words)
         self._read_streams()
         self._read_times()
         self._read_requests(bool(self.said(P.at_once) and self.said(P.how_many_people)))
@@ -141,10 +137,8 @@ class Worked(Cards):
         self.fields.setdefault("context", int(prompt + answer))
         self.fields |= {"reads": prompt / answer}
         said = ", ".join(e.words.strip() for e in sizes if e.tokens != 1)
-        self.notes.append(
-            f"each request has a prompt of {prompt:,.0f} tokens{f' ({said})' * bool(said)} and an answer of "
-            f"{answer:,.0f}"
-        )
+        of = f"a prompt of {prompt:,.0f} tokens{f' ({said})' * bool(said)} and " * bool(prompt)
+        self.notes.append(f"each request has {of}an answer of {answer:,.0f}{' tokens' * (not prompt)}")
         self.found = tuple(speeds)
         return True
 
@@ -197,6 +191,10 @@ class Worked(Cards):
         named = self.mixed[0][0] if self.mixed else self._mostly() or self._name() or self._open_instead()
         sized = None if named else self._of_size()  # A model that has a size wins over what people are or do
         double = None if self.mixed or _item_of(named) == "FLOP" else self.said(P.double)
+        part = self._clause(self.named_at) if named and self.named_at >= 0 and not self.mixed else slice(0)
+        if named and search(P.aside, self.plain[part]) and self._without_own():
+            aside, named = named, self._stand_in() or named
+            self._beside(named, aside, part)  # "Detectors, and a bit of SD"
         apart = double if named or sized else None
         if apart and self._clause(apart.start()) != self._clause(self._read_since(left)):
             self._left, named = left, FP64  # The network is read again, as work beside it
@@ -236,7 +234,7 @@ class Worked(Cards):
             # One machine for all of them, and of what the money buys the most.
             people = self.people = self.fields.pop("users")
             most = (self.gpus or (1, needs.MOST_TOGETHER))[1] * self.several
-            turns = f", at most {most / people:.2g} GPUs for each, so they take turns" * (most < people)
+            turns = ", so they take turns" * (most < people)
             machines = f"{self.several} machines" if self.several > 1 else "one machine"
             self.notes.append(f"{machines} that {people} people share{turns}")
             self.fields["sharing"] = people
@@ -391,7 +389,7 @@ class Worked(Cards):
         if (users := self.fields.get("users")) and part.start <= self.people_at < part.stop:
             counted.append(f"for {users} people")
             self.fields = {n: v for n, v in self.fields.items() if n not in ("users", "concurrent")}
-            self.members = 1
+            self.members, self.shared = 1, False
         # Several GPUs share a language model that counts, so what it takes of one is not known here.
         own = not is_model(named, None)
         each = _held(more, mode), _held(named, self.mode or "infer")
@@ -459,6 +457,12 @@ class Worked(Cards):
         for start, end in spans[len(names) :]:
             same = names and search(P.the_same, self.plain[start:end])
             names.append(names[-1] if same else self._within(start, end))
+        if any(names) and not all(names) and (like := self._without_own()):
+            self.ignore("shares of the time")  # What something stands in for counts, the other must fit
+            for name, span in zip(names, spans, strict=True):
+                if name:
+                    self._beside(like[0], name, slice(*span))
+            return
         if not all(names):
             raise InputError("shares of what?", hint="name each: 'llm-8b-decode 70 %, sd 30 %'")
         weights = [float(share[1] or 50) for share in shares]
@@ -482,8 +486,10 @@ class Worked(Cards):
             self.mark(*span)
             said = " ".join(filter(None, (way, name)))
             held = _held(name, way) if way in ("lora", "qlora") else 0.0
-            fit = f"; it must fit, too: about {held:.0f} GB on one GPU" * bool(held)
+            fit = "; it must run, too" + f", in about {held:.0f} GB on one GPU" * bool(held)
             self.fields |= {"least_gb": held} if held else {}
+            other_work = name if way in ("", "infer") else f"{way}:{name}"
+            self.fields["also"] = (*self.fields.get("also", ()), other_work)
             self.notes.append(
                 f"speeds and costs are of {named}, {share:g} % of the time; {said}, {other:g} %, is not in "
                 f"them: ask for it apart{fit}"
@@ -615,6 +621,11 @@ class Worked(Cards):
             )
         return None
 
+    def _without_own(self) -> re.Match[str] | None:
+        """The first work that something stands in for, wherever it is said."""
+        rows = catalog.rows(DATA / "stand_ins.csv")
+        return next(filter(None, (self.said(rf"(?<![\w-])(?:{row['words']})") for row in rows)), None)
+
     def _stand_in(self) -> str | None:
         """What stands in for work that no workload is. Raises InputError where nothing here is like it."""
         rows = catalog.rows(DATA / "stand_ins.csv")
@@ -672,6 +683,9 @@ class Worked(Cards):
                     self.ignore(one[0])  # Beside a work that is known
                     continue
                 problem = f"{one[0]} ({row['what']}): no workload here is like it, so its speed is not known"
+                if self.fields.keys() & {"memory_gb", "total_gb"}:  # Which GPUs compare by
+                    self.correct(f"{problem}: {row['because']}.")
+                    continue
                 hint = "ask by memory and price: 'cheapest new card with 24 GB'"
                 raise InputError(f"{problem}: {row['because']}", hint=hint)
         return None
@@ -736,8 +750,7 @@ class Worked(Cards):
             if found := self.take(pattern, again=again):
                 self.every(pattern)
                 self.open_model = is_model(name, None) and "small" not in found[0]
-                likes = "nothing here is just that, fft, cholesky and stencil stand in"
-                self.notes += [f"{found[0]}: {likes}"] * (name == FP64)
+                self.notes += [f"{found[0]}: {LIKE_FP64}"] * (name == FP64)
                 self.notes += [f"{found[0]} is taken as {name}"] if name not in presets() else []
                 return str(name)
         return None

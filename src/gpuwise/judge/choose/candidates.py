@@ -481,9 +481,16 @@ def host_of(gpu: str, count: int) -> tuple[str, float, float]:
     return "several servers", usd * ceil(count / 8), watts * ceil(count / 8)
 
 
-def hosts_of(rows: Sequence[Row]) -> list[tuple[str, float, float]]:
-    """`host_of` each row: thousands of offers are of a few hundred GPUs."""
-    each = {key: host_of(*key) for key in dict.fromkeys((row.gpu, row.count) for row in rows)}
+def host_for(need: Need, gpu: str, count: int) -> tuple[str, float, float]:
+    """`host_of` one person's GPUs; where those of all people stand in one machine, the part of each in it."""
+    people = need.users if need.one_machine else 1
+    name, usd, watts = host_of(gpu, count * people)
+    return name, usd / people, watts / people
+
+
+def hosts_of(need: Need, rows: Sequence[Row]) -> list[tuple[str, float, float]]:
+    """`host_for` each row: thousands of offers are of a few hundred GPUs."""
+    each = {key: host_for(need, *key) for key in dict.fromkeys((row.gpu, row.count) for row in rows)}
     return [each[row.gpu, row.count] for row in rows]
 
 
@@ -520,7 +527,7 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     have = np.array([row.way == "have" for row in rows], dtype=bool)
     # Cards that take the place of those that are there use their machine, unless that is a laptop.
     there = sum(catalog.get(gpu).text("form") not in COMPUTERS for gpu in need.have)
-    machines = hosts_of(rows)
+    machines = hosts_of(need, rows)
     free = np.array([row.way == "have" or bool(row.offer and row.offer.whole) for row in rows], dtype=bool)
     usd = array([machine[1] for machine in machines])
     host_w = array([machine[2] for machine in machines])

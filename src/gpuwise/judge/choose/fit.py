@@ -75,6 +75,7 @@ NO_FASTER, LESS_MEMORY = "not enough faster than what you have", "less memory th
 # FLOP/s in FP64 below which a GPU does no more than a server's processor: 64 cores with two units of eight at
 # 2 GHz have 4 TFLOP/s, half of which such code reaches.
 LEAST_FP64 = 2e12
+NO_PRICE = "no-price"  # The code of a refusal for want of a price alone
 NO_FP64 = "computes FP64 no faster than a server's processor"
 # Cards on risers in an open frame are offered to at most this many people: a home.
 A_FEW = 4
@@ -211,7 +212,8 @@ class _Rows:
         """Of FP64 work: a card with few FP64 units is no faster than the host's CPU."""
         if self.need.precision == Precision.FP64 and not (self.named or self.have.all()):
             made = self.every(lambda row, spec: made_for_fp64(row.gpu))
-            yield self.limit("fp64", self.have | made, NO_FP64, ("a GPU made for it", {}))
+            limit = self.limit("fp64", self.have | made, NO_FP64, ("a GPU made for it", {}))
+            yield replace(limit, reason=lambda p: slow_in_fp64(self.them.rows[p].gpu))
 
     def fans(self) -> Mask:
         """What blows its own air, where that matters: at home, in a quiet room, in a machine there."""
@@ -229,7 +231,7 @@ class _Rows:
             why = "a computer, no card for one that is there"
             yield self.limit("", ~them.own | have | card, why, ("a computer", {}))
         if not self.named:
-            hosts = np.array([name for name, *_ in hosts_of(them.rows)], dtype=str)
+            hosts = np.array([name for name, *_ in hosts_of(need, them.rows)], dtype=str)
             wide = (self.number("slots") > SERVER_SLOTS) & (hosts == "server")
             wide |= (hosts == "open frame") & (max(need.concurrent, need.also_users) > A_FEW)
             yield self.limit("", ~them.own | have | ~wide, OPEN_FRAME, ("fewer, larger GPUs", {}))
@@ -276,11 +278,12 @@ class _Rows:
     def machine(self) -> Iterator[Limit]:
         """Watts, slots and noise of one's own machine; a rented one has what it needs."""
         need, them = self.need, self.them
-        host_w = np.array([watts for _, _, watts in hosts_of(them.rows)], dtype=float)
-        slots = self.number("slots") * them.count
+        host_w = np.array([watts for _, _, watts in hosts_of(need, them.rows)], dtype=float)
+        people = need.users if need.one_machine else 1
+        slots, board_w = self.number("slots") * them.count * people, self.board_w * people
         for code, field, used, unit in (
-            ("power", "power_w", self.board_w, "W"), ("slots", "slots", slots, ""),
-            ("outlet", "outlet_w", (self.board_w + host_w) / SUPPLY_EFFICIENCY, "W"),
+            ("power", "power_w", board_w, "W"), ("slots", "slots", slots, ""),
+            ("outlet", "outlet_w", (board_w + host_w * people) / SUPPLY_EFFICIENCY, "W"),
         ):  # fmt: skip
             if (most := getattr(need, field)) is not None:
                 # What is there runs on the supply that is there.
@@ -340,6 +343,19 @@ def made_for_fp64(gpu: str) -> bool:
     """Whether a GPU computes FP64 faster than the processor beside it."""
     peak = catalog.get(gpu).peak("fp64")
     return peak is not None and peak.flop_per_s >= LEAST_FP64
+
+
+def slow_in_fp64(gpu: str) -> str:
+    """How fast a GPU computes in FP64 that was not made for it, beside its rate in FP32."""
+    from gpuwise.judge.choose.phrases import short_name  # which speaks of limits
+
+    spec = catalog.get(gpu)
+    double, single = spec.peak("fp64"), spec.peak("fp32")
+    if double is None:
+        return f"no rate of {short_name(gpu)} in FP64 is known"
+    rate = f"{significant(double.flop_per_s / 1e12)} TFLOP/s"
+    share = f", 1/{single.flop_per_s / double.flop_per_s:.0f} of its rate in FP32" if single else ""
+    return f"{short_name(gpu)} computes FP64 at {rate}{share}, no faster than a server's processor"
 
 
 def kept(found: Sequence[Limit], size: int) -> Mask:
@@ -580,7 +596,7 @@ def rejected(
             if gpu in need.have and refusal and (more := said.get(asked + 1)):
                 refusal += f"; nor with one more: {more.removeprefix('does not fit: ')}"
             able = min((n for n, refused in said.items() if not refused), default=0)
-            left[gpu] = Issue.info("", refusal if none else no_price(need, gpu, offers, able))
+            left[gpu] = Issue.info("", refusal) if none else no_price(need, gpu, offers, able)
             continue
         nearest = min(places[gpu], key=lambda place: (broken[place], them.ranked[place]))
         faults = [limit for limit in found if not limit.ok[nearest]]
@@ -622,8 +638,12 @@ def is_unknown(why: str) -> bool:
     return any(said in why for said in (UNMEASURED, STAND_IN, UNPROVEN, "no source states", "no speed"))
 
 
-def no_price(need: Need, gpu: str, offers: Sequence[Offer] = (), together: int = 0) -> str:
+def no_price(need: Need, gpu: str, offers: Sequence[Offer] = (), together: int = 0) -> Issue:
     """Which price is missing of a GPU that fits the limits, in the number of GPUs that does the work."""
+    return Issue.info(NO_PRICE, _no_price(need, gpu, offers, together))
+
+
+def _no_price(need: Need, gpu: str, offers: Sequence[Offer], together: int) -> str:
     form = catalog.get(gpu).text("form")
     if need.acquire == "own" and form in MODULES:
         systems = [o for o in offers if o.gpu_ids == (gpu,) and not o.per_hour and o.count > 1]
@@ -732,7 +752,7 @@ def loosened(
     if code == "no-price":
         problem = str(error)
         if named:  # who names them wants to know why not
-            each = {gpu: no_price(need, gpu, offers) + last_price(need, gpu, offers) for gpu in named}
+            each = {g: no_price(need, g, offers).detail + last_price(need, g, offers) for g in named}
             problem = "; ".join(why_not(named, each))
         kinds = {kind: getattr(need, kind) is not False for kind in ("spot", "community")}
         if need.acquire != "own" and answers(**kinds, reserved=True, serverless=True):

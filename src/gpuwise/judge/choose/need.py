@@ -100,12 +100,11 @@ MOST_YEARS, HOURS_PER_YEAR = 30, 365.25 * 24
 USUAL_TPOT_S = 0.050
 IN_PACE = "each token within 50 ms"
 USUAL_NOTE = f"by default {IN_PACE} (--latency)"
-OVER_BUDGET = "none of these keeps the budget"
+OVER_BUDGET = "over the budget"
+IN_AND_OUT = "input and output together: all of it counts as written, which takes the most"
 ONE_READER, ALL_HELD = "for one person at a time", "for as many at once as each holds, whose speeds add up"
 HOURS_STATED = "{:.3g} h of use a week"
 ALL_HOURS = "used around the clock, as no hours are stated (--hours-per-week)"
-# Of cards that are not to share a model, whatever else is loosened.
-ONE_LANE = "A link of one lane (x1, 1 GB/s or 2) is too slow to split a model or its training over "
 REPLACED = "what you have is replaced"
 # Kinds of purchases where used cards are asked for: of most, only a price of used and new ones is known.
 ANY_USED = ("used", "street")

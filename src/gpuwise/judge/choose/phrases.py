@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpuwise.facts import catalog
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit
-from gpuwise.judge.choose.candidates import PAID, STATED, host_of
+from gpuwise.judge.choose.candidates import PAID, STATED, host_for
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, HOURS_STATED, USUAL
 from gpuwise.judge.choose.speeds import IDLE, memory_of, no_units
 from gpuwise.model.gpu import RENTS
@@ -108,7 +108,7 @@ def what_it_does(need: Need, first: Option, item: str) -> str:
         month = first.cost_usd.value * MONTH_S / need.period_s
         rate += f", {sum_of(need, month, ' a month')}"
         hired = first.cost_usd.value * (need.hire_h or 0.0) * 3600 / need.period_s
-        rate += f", {usd(hired)} for {need.hire_h:,.0f} h" if need.hire_h else ""
+        rate += f", {sum_of(need, hired)} for {need.hire_h:,.0f} h" if need.hire_h else ""
     return f"{cost}for {amount} each {every or seconds(need.period_s)}, busy {busy} at {rate}"
 
 
@@ -145,7 +145,7 @@ def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
         hours = hours_paid(need, hourly)
         return f"{sum_of(need, hours * hourly, a_month)} pays for {hours:,.0f} h: {done(hours)}"
     if need.hire_h and not first.outlay_usd:
-        return f"{usd(hourly * need.hire_h)} for {need.hire_h:,.0f} h, {done(need.hire_h)}"
+        return f"{sum_of(need, hourly * need.hire_h)} for {need.hire_h:,.0f} h, {done(need.hire_h)}"
     of_all = f" of all {need.users}" * (need.users > 1)
     said = [rate, f"{usd(hourly)} an hour of use{of_all}"] if first.outlay_usd or need.concurrent else [rate]
     if need.concurrent > 1 and need.task and hourly:
@@ -191,7 +191,7 @@ def memory_filled(need: Need, option: Option) -> str:
 def drawn_w(need: Need, option: Option) -> tuple[float, float]:
     """Watts of its cards at work, board power where that is not known, and of the machine around them."""
     a = need.assumptions
-    host = host_of(option.gpu_id, option.count)[2] if a.host_w is None else a.host_w * option.count
+    host = host_for(need, option.gpu_id, option.count)[2] if a.host_w is None else a.host_w * option.count
     at_work = (option.energy_j_per_item or 0.0) * option.throughput.value / a.cooling
     return (at_work - host if at_work else option.power_w or 0.0), host
 
@@ -207,15 +207,17 @@ def electricity(need: Need, option: Option) -> tuple[float, float]:
 
 def fed_by(need: Need, option: Option) -> str:
     """The supply to buy; of one that is there and less than makers advise, the limit of each card's watts."""
-    board_w, host_w = option.power_w or 0.0, host_of(option.gpu_id, option.count)[2]
+    people, of = need.users if need.one_machine else 1, (option.gpu_id, option.count)
+    board_w, host_w = (watts * people for watts in (option.power_w or 0.0, host_for(need, *of)[2]))
     supply = fit.supply_w(board_w)
-    if board_w <= USUAL.slot_w * option.count and catalog.get(option.gpu_id).text("form") == "pcie":
+    if board_w <= USUAL.slot_w * option.count * people and catalog.get(option.gpu_id).text("form") == "pcie":
         return f"a PCIe slot gives a card {float(USUAL.slot_w):g} W, so no power plug is needed"
     # No supply beyond the outlet: what that gives less than peaks take, they trip.
     drawn = (board_w + host_w) / fit.SUPPLY_EFFICIENCY
     of_it = f"{drawn:.0f} W from the wall with its host, of {need.outlet_w or 0.0:.0f} W allowed"
+    number = option.count * people
     if (cap := fit.cap_w(need)) < board_w:
-        each, counted = cap / option.count, ", which its speed counts" * (board_w <= cap / fit.LEAST_POWER)
+        each, counted = cap / number, ", which its speed counts" * (board_w <= cap / fit.LEAST_POWER)
         if need.capped:
             return f"each card limited to {each:.0f} W{counted}"
         limit = f": for yours, limit each card to {each:.0f} W{counted}" * (each >= USUAL.slot_w)
@@ -228,14 +230,14 @@ def fed_by(need: Need, option: Option) -> str:
         return advised + " with its host" * (supply is None)
     if supply is not None and supply <= need.outlet_w:
         return f"{advised}; {of_it}"
-    each = fit.fed_w(need.outlet_w * fit.SUPPLY_EFFICIENCY) / option.count
+    each = fit.fed_w(need.outlet_w * fit.SUPPLY_EFFICIENCY) / number
     peaks = f", which short peaks exceed: limit each card to {each:.0f} W, which its speed does not count"
-    return of_it + peaks * bool(USUAL.slot_w <= each < board_w / option.count)
+    return of_it + peaks * bool(USUAL.slot_w <= each < board_w / number)
 
 
 def last_outlay(need: Need, option: Option) -> float:
     """USD of an option at its last price, with the machine around it."""
-    host = 0.0 if need.have else host_of(option.gpu_id, option.count)[1]
+    host = 0.0 if need.have else host_for(need, option.gpu_id, option.count)[1]
     host = host if need.assumptions.host_usd is None else need.assumptions.host_usd * option.count
     return (option.last_usd or 0.0) * option.count + host
 
@@ -315,7 +317,8 @@ def _engine(need: Need, first: Option) -> str:
     engine, shared = ("llama.cpp", "layers dealt out to") if gguf else ("vLLM", "tensor parallel over")
     idle = sum(int(why.split()[0]) for why in first.why if why.endswith(IDLE))
     each = (first.count - idle) // first.replicas
-    how = f", {first.replicas} copies" * (first.replicas > 1) + f", {shared} {each}" * (each > 1)
+    of_each = f" of at most {-(-need.concurrent // first.replicas)} people" * (need.concurrent > 1)
+    how = f", {first.replicas} copies{of_each}" * (first.replicas > 1) + f", {shared} {each}" * (each > 1)
     return f" ({engine}{how}{f', {idle}{IDLE}' * bool(idle)})"
 
 

@@ -101,7 +101,8 @@ def _alternatives(pattern: str, groups: Sequence[_Texts]) -> list[list[_Texts]]:
 
 @lru_cache(4096)
 def written(pattern: str) -> str:
-    """A pattern with those that it names in their places."""
+    """A pattern with those that it names in their places, in which no number ends at its point."""
+    pattern = pattern.replace("[^.;?]", r"(?:[^.;?]|\.(?=\d))")
     return _NAME.sub(lambda name: written(_NAMED[name[1]]), pattern)
 
 

@@ -197,11 +197,13 @@ def _of_speed(need: Need) -> Need:
     )  # fmt: skip
 
 
-def times(one: Record, copies: int) -> Record:
-    """So many alike beside each other, each on its part of the requests."""
+def times(one: Record, copies: int, people: int = 0) -> Record:
+    """So many alike beside each other, each on its part of the requests; of a number of people who share them
+    unevenly only their answers count, though each copy was taken for the most that one gets."""
+    used = people / ceil(people / copies) if people else copies
     return replace(
         one, question=replace(one.question, gpus=one.gpus * copies), replicas=one.replicas * copies,
-        throughput=one.throughput and one.throughput.times(copies),
+        throughput=one.throughput and one.throughput.times(used),
         watts=one.watts and one.watts.times(copies),
     )  # fmt: skip
 
@@ -210,7 +212,8 @@ def apart(need: Need, gpu: str, size: int, number: int) -> Record | None:
     """So many machines, each with a copy of a served model for its share of the people; None where that is
     more than one holds, or too late."""
     one = _of_cards(_share(_of_speed(need), number), gpu, size)
-    return times(one, number) if one.throughput is not None and not _late(one, need.latency_s) else None
+    in_time = one.throughput is not None and not _late(one, need.latency_s)
+    return times(one, number, need.concurrent) if in_time else None
 
 
 @lru_cache(maxsize=64)  # Of few needs, for each GPU and number: to make one takes as long as a fit
@@ -265,7 +268,7 @@ def _in_best_format(need: Need, gpu: str, count: int) -> Record:
     for copies in range(2, count + 1):
         if count % copies == 0 and (need.concurrent or copies) >= copies:
             one = _in_best_format(_share(need, copies), gpu, count // copies)
-            beside += [times(one, copies)] if one.throughput is not None else []
+            beside += [times(one, copies, need.concurrent)] if one.throughput is not None else []
     # Where so many do not split a model evenly, fewer of them may still do more.
     even = max(n for n in range(1, count + 1) if n & (n - 1) == 0)
     if even < count and (fewer := _in_best_format(need, gpu, even)).throughput is not None:
@@ -596,6 +599,8 @@ def _held(need: Need) -> str:
     if not any(name in need.workloads[0][0] for name in ("dit-", "unet-")):
         return ""
     model = DIFFUSION.get(need.title.removeprefix("adapters of "))
+    if model is None and need.mode == "train":
+        return ""
     if model is None:
         on_top = "the text encoder, the VAE and what is computed at the size asked for"
         return f", its weights alone: {on_top} come on top, or are swapped to the host's memory"

@@ -29,7 +29,7 @@ from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Assumptions, Bill, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
 from gpuwise.model.result import Issue, firsts
-from gpuwise.model.units import brief, seconds, significant, usd
+from gpuwise.model.units import brief, percent, seconds, significant, usd
 from gpuwise.predictor.card import is_linked, runs_vllm
 
 
@@ -41,16 +41,22 @@ def why_first(found: Recommendation) -> str:
         if cost is None or cost > 1 or other.throughput.value < first.throughput.value:
             continue
         late = other.time_s and other.time_s.high > (found.need.deadline_s or inf)
-        reasons = {
+        reasons = {  # What puts it behind whatever it costs, then the rest
+            "has little memory to spare": (other.memory_spare or 1.0) < LITTLE,
             f"takes {usd(other.outlay_usd - paid)} more at once": other.outlay_usd > paid,
             "is known by its data sheet alone": other.rough and not first.rough,
             "has a price that is old": other.stale and not first.stale,
             f"takes {other.count} cards": other.count > first.count,
             "may be too late": late,
             "is not yours": first.way == "have",
-            "has little memory to spare": (other.memory_spare or 1.0) < LITTLE,
         }
-        why = next((reason for reason, holds in reasons.items() if holds), "costs as much within 5 %")
+        measures = {
+            "price": "asks a higher price",
+            "power": "draws more watts",
+            "energy": "takes more energy",
+        }
+        usual = measures.get(found.need.goal, "costs as much within 5 %")
+        why = next((reason for reason, holds in reasons.items() if holds), usual)
         more = f"{counted(other.gpu_id, other.count)}, {phrases.obtained(other)}"
         return f"It is first though {more}, costs no more for the work: that {why}."
     return ""
@@ -226,33 +232,12 @@ def machines(found: Recommendation, first: Option, number: int, share: int, last
     return f"{take}. How fast they are together is not known, as what joins the machines is not{time}."
 
 
-def over_spans(found: Recommendation, hours: Mapping[Option, float]) -> str:
-    """What each of several costs that are rented for different `hours`, the least first."""
-    done, said = [option.throughput.value * span for option, span in hours.items()], list[str]()
-    for (option, span), work in zip(hours.items(), done, strict=True):
-        cost = sum_of(found.need, (option.per_hour_usd or 0.0) * span)
-        more = f", {significant(work / done[0])} times the work" * bool(said)
-        said.append(f"{phrases.offered_as(option)} for {span:,.0f} h: {cost}{more}")
-    return f"Rent {'; or '.join(said)}." * bool(said)
-
-
 # Of a need whose cards were named alone, where one does not do it.
 AS_MANY = "as many of each as it takes"
 # Of one that has a budget.
 UNCHECKED = "no price of these is known, so the budget is not checked"
 # Of one whose memory was asked about.
 NOT_ENOUGH = "more memory than was asked about"
-
-
-def slow_in_fp64(gpu: str) -> str:
-    """How fast a GPU computes in FP64 that was not made for it, beside its rate in FP32."""
-    spec = catalog.get(gpu)
-    double, single = spec.peak("fp64"), spec.peak("fp32")
-    if double is None:
-        return f"no rate of {phrases.short_name(gpu)} in FP64 is known"
-    rate = f"{significant(double.flop_per_s / 1e12)} TFLOP/s"
-    share = f", 1/{single.flop_per_s / double.flop_per_s:.0f} of its rate in FP32" if single else ""
-    return f"{phrases.short_name(gpu)} computes FP64 at {rate}{share}, no faster than a server's processor"
 
 
 def lacks(gpu: str) -> str:
@@ -372,11 +357,25 @@ def _speed(found: Recommendation) -> str:
     return f"{sure}: {does}; {need.rate:g} {item} are asked."
 
 
+def _resale(need: Need, own: Option) -> str:
+    """What is left of a purchase when its years are over, and what a month of owning it costs."""
+    a, months = need.assumptions, 12 * need.assumptions.years
+    left = own.outlay_usd * (1 - priced.lost_share(a))
+    lost, paid = (own.outlay_usd - left) / months, phrases.electricity(need, own)[1] * need.users
+    machine, use = " with its machine" * bool(own.host_usd), weekly_use(a.hours_per_week)
+    return (
+        f"{begun(machine_of(own))}{machine} for {sum_of(need, own.outlay_usd)} is worth about "
+        f"{sum_of(need, left)} after {a.owned_for}, where it loses {percent(a.depreciation, 0)} a year, an "
+        f"assumption (--depreciation). Owning it costs {sum_of(need, lost + paid)} a month: "
+        f"{usd(lost)} of value, {usd(paid)} of electricity{use}."
+    )
+
+
 def _lost(name: str, why: Issue) -> str:
     """What a GPU without a place says of whether it can: no, or nothing, where only a fact or price lacks."""
     if fit.is_unknown(why.detail):
         return f"Whether {name} can is not known: {why.detail}."
-    no = "" if why.detail.startswith(("no price", "sold only")) else "No. "
+    no = "" if why.code == fit.NO_PRICE else "No. "
     return f"{no}{begun(name)}: {why.detail}."
 
 
@@ -397,7 +396,7 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         able = any((o.gpu_id, o.count) == (gpu, count) for o in found.options)
         name, left = phrases.counted(gpu, count), found.rejected.get(gpu)
         double = need.precision == Precision.FP64 and not made_for_fp64(gpu)
-        slow = f", though slowly: {slow_in_fp64(gpu)}" * double
+        slow = f", though slowly: {fit.slow_in_fp64(gpu)}" * double
         said = f"Yes, {name} can{slow}." if able else f"Whether {name} can is not known."
         return f"{said if left is None else _lost(name, left)} {_faster(found)}".strip()
     if need.asks == "able":
@@ -421,6 +420,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         return _lost(phrases.counted(gpu, dict(need.sets).get(gpu, 1)), found.rejected[gpu])
     if need.asks == "faster":
         return _faster(found)
+    if need.asks == "resale" and (own := next((o for o in found.options if o.outlay_usd), None)):
+        return _resale(need, own)
     if need.asks == "speed":
         return _speed(found)
     if need.asks == "at once" and (some := next((w for w in first.why if w.endswith(AT_ONCE)), "")):
@@ -436,7 +437,12 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         drawn = (
             f"take {kwh:,.0f} kWh a month{use}, {12 * kwh:,.0f} a year: {sum_of(need, paid)} of electricity"
         )
-        return f"{begun(name)} and its machine {drawn} a month, {sum_of(need, 12 * paid)} a year."
+        at_work, host = phrases.drawn_w(need, first)
+        watts = f"about {at_work:.0f} W at this work, {first.power_w:.0f} W at most"
+        one = first.count == 1
+        machine = f"the machine around {'it' if one else 'them'} {host:.0f} W"
+        both = f"{begun(name)} draw{'s' * one} {watts}, and {machine}"
+        return f"{both}: together they {drawn} a month, {sum_of(need, 12 * paid)} a year."
     if need.asks != "too much":
         return ""
     least = other.options[0] if other else first
@@ -446,7 +452,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
     if least.key == first.key:
         return f"Not overkill: nothing that costs less does this work than {name}."
     if cost and cost < phrases.WORTH_A_WORD:
-        return f"{begun(name)} is overkill: for {significant(cost)} of the cost, {does}."
+        much = "not worth it" if least.throughput.value > first.throughput.value else "overkill"
+        return f"{begun(name)} {'is' if first.count == 1 else 'are'} {much}: for {significant(cost)} of the cost, {does}."
     return f"Not overkill by the cost of the work; the least that does it: {does}."
 
 
@@ -501,6 +508,18 @@ def either(need: Need, rent: Option, own: Option, item: str) -> tuple[str, bool]
     rents = f"{machine_of(rent)}{each} rented{source}{phrases.priced_at(rent)}"
     said = f"{'Buy' if less else 'Rent'}: {span} {buy}, {rents} {phrases.sum_of(need, rented)} {same}."
     return f"{said} {meet or _from_hours(need, rent, own)}", less
+
+
+def rented_instead(need: Need, rent: Option, mine: Option) -> str:
+    """What renting costs beside what is there."""
+    cost = phrases.dearer(need, rent, mine)
+    if cost is None:
+        return ""
+    less = "costs less" if cost < 1 else "costs more"
+    faster = significant(rent.throughput.value / mine.throughput.value)
+    name = f"{machine_of(rent)}, {phrases.obtained(rent)}{phrases.priced_at(rent)}"
+    of = f"{significant(cost)} times the {phrases.cost_of(need)} on {machine_of(mine)}, yours"
+    return f"Renting {less}: {name}, takes {of}, and is {faster} times as fast."
 
 
 def meets(found: Recommendation) -> str:
