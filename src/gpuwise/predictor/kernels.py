@@ -159,6 +159,7 @@ class Trace:
     # `modules` that it enters, and `functions` of Python before the backward pass; nothing where a trace was
     # kept before this was counted.
     calls: tuple[tuple[str, int], ...] = ()
+    replayed: bool = False  # From a CUDA graph: the host launches no kernel of the passes
 
     def __hash__(self) -> int:
         """Of its name alone: hashing every kernel would take longer than what is remembered of it."""
@@ -392,10 +393,10 @@ _EXPONENTIALS = 16.0
 _BACKWARD_PASS = 2.5
 # Exponentials in whose time a value is drawn for dropout, set on the project's own H200.
 _RANDOM = 2.0
-# Queries that one of two groups of warps takes, which then waits for its exponentials with no other's products
-# beside them (12 nanoseconds a key and head of 128 on an H200, 9 of 64). The keys of a single query are dealt
-# to all units.
-FEW, _ALONE = 64, 1.6
+# Queries of decoding: one of two groups of warps has them all, and waits for its exponentials with no other's
+# products beside them (12 nanoseconds a key and head of 128 on an H200, 9 of 64; measured with four queries).
+# The keys of a single query are dealt to all units.
+FEW, _GROUP, _ALONE = 16, 0.5, 1.6
 # How names of attention end that is masked, or drops.
 CAUSAL, DROPOUT = ":causal", ":dropout"
 
@@ -429,7 +430,7 @@ def tiles(kernels: Sequence[Kernel], shapes: Array) -> Tiles:
     return Tiles(
         fused=np.array([any(word in name for word in FUSED) for name in names]) & (width % _LOADED == 0),
         number=batch * heads * np.ceil(taken * parts / _TAKEN) / parts,
-        multiplied=4.0 * np.ceil(width / _WIDTH) * _WIDTH * pairs * np.where(few, FEW / _TAKEN, 1.0),
+        multiplied=4.0 * np.ceil(width / _WIDTH) * _WIDTH * pairs * np.where(few, _GROUP, 1.0),
         waited=pairs * np.where(few, _ALONE, 1.0) + dropped * _RANDOM * _TAKEN * met,
         dealt=few & (queries == 1.0),
     )
