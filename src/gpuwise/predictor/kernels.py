@@ -166,6 +166,11 @@ class Trace:
         return hash((self.workload, self.mode, self.precision, self.batch, self.compiled, len(self.kernels)))
 
     @property
+    def from_graph(self) -> bool:
+        """Whether a CUDA graph replays it, as compiled decoding always is."""
+        return self.replayed or (self.compiled and self.mode == "infer" and self.item == "token")
+
+    @property
     def flop(self) -> float:
         """Operations of the step."""
         return sum(kernel.flop * kernel.count for kernel in self.kernels)
