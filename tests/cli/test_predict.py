@@ -422,3 +422,19 @@ def test_one_sequence_is_one(gpuwise: Cli, batch: str, said: str) -> None:
 def test_every_time_has_its_unit(gpuwise: Cli) -> None:
     code, _, err = gpuwise("calibrate", "--device", "cpu", "--time", "20")
     assert (code, "write 20ms, 20s" in err) == (2, True)
+
+
+def test_a_graph_is_asked_of_a_prediction_as_of_a_measurement(gpuwise: Cli) -> None:
+    ask = ("predict", "resnet50", "--mode", "infer", "--batch", "8", "--gpu", "h200-sxm")
+    _, plain, _ = gpuwise(*ask, "--json")
+    _, out, _ = gpuwise(*ask, "--switch", "graph=on", "--json")
+    launched, replayed = (json.loads(text)["predictions"][0] for text in (plain, out))
+    assert replayed["throughput"]["value"] > 2 * launched["throughput"]["value"]
+    assert "--switch graph=on" in replayed["measure_command"]
+    # An H200 was measured at 0.73 ms, and 1.82 without the graph.
+    assert replayed["throughput"]["low"] < 8 / 0.727e-3 < replayed["throughput"]["high"]
+
+
+@pytest.mark.parametrize("words", [("layout=channels-first",), ("graph=on", "--compile", "off")])
+def test_what_is_not_predicted_of_a_recipe_is_refused(gpuwise: Cli, words: tuple[str, ...]) -> None:
+    assert gpuwise("predict", "resnet50", "--gpu", "h200-sxm", "--switch", *words)[0] == 2

@@ -52,6 +52,17 @@ def test_generated_code_is_launched_by_the_host_too() -> None:
     assert found == pytest.approx(0.09 - 0.01 + entered, rel=1e-3)
 
 
+def test_of_a_graph_s_kernels_none_is_launched() -> None:
+    trace = replace(step({"forward": 9000}, compiled=True), calls=(("modules", 100),))
+    launched, replayed = (
+        waits(each, np.array([1e-4]), RATES) for each in (trace, replace(trace, replayed=True))
+    )
+    assert launched > 0.08
+    assert replayed == pytest.approx(9000 * 0.5e-6)  # what lies between them
+    short = replace(trace, replayed=True, kernels=())
+    assert waits(short, np.array([1e-4]), RATES) == pytest.approx(100 * RATES["host.call"] - 1e-4)
+
+
 def test_generated_code_hands_over_gradients() -> None:
     trace = step({"forward": 9000}, compiled=True)
     memory = Memory(parameters=4.0, gradients=4.0, optimiser=0.0, peak=8.0, largest=4.0, gradient_count=50)

@@ -51,7 +51,7 @@ def test_an_optimiser_of_many_launches_takes_about_as_long_as_its_bytes() -> Non
 
 @pytest.mark.parametrize(
     ("name", "how"),
-    [("index", "taken"), ("gather", "taken"), ("index_put_", "put"), ("put", "put"), ("index_fill", "put"),
+    [("index", "taken"), ("gather", "taken"), ("index_put_", "put"), ("put", "put"), ("index_copy_", "taken"),
      ("index_reduce_", "put"), ("max_unpool2d", "put")],
 )  # fmt: skip
 def test_what_is_put_by_index_costs_more_than_what_is_taken(name: str, how: str) -> None:

@@ -58,8 +58,15 @@ def test_backward_is_dealt_by_keys_that_meet_query_after_query() -> None:
 
 
 def test_decoding_waits_for_one_tile_whatever_its_queries() -> None:
-    assert seconds(4, 8192, batch=2) == seconds(128, 8192, batch=2) == seconds(4, 8192, batch=8)
+    """Four queries of 8 x 8 heads of 128 took 101 microseconds for 8,192 keys, and 98 of 8 heads."""
+    assert seconds(4, 8192, 128, batch=1) == pytest.approx(98e-6, rel=0.05)
+    assert seconds(2, 8192, batch=2) == seconds(4, 8192, batch=2) == seconds(4, 8192, batch=8)
     assert seconds(4, 8192, batch=9) == 2 * seconds(4, 8192, batch=8)  # 144 tiles on 132 units
+
+
+def test_the_keys_of_one_query_are_dealt_to_all_units() -> None:
+    """One query of 8 heads took 11 microseconds for 8,192 keys, where four took 98."""
+    assert seconds(1, 8192, batch=2) < 0.3 * seconds(4, 8192, batch=2)
 
 
 def test_heads_that_are_not_loaded_by_eights_take_the_kernels_of_single_warps() -> None:
@@ -81,7 +88,7 @@ def test_only_16_bits_on_cards_with_such_kernels_run_them() -> None:
         return float(kernel_seconds(arrays([kernel]), card(gpu), usual(card(gpu)))[0])
 
     few, many = attention(4, 8192, batch=2), attention(128, 8192, batch=2)
-    assert time("h200-sxm", few) == time("h200-sxm", many)
+    assert time("h200-sxm", few) == pytest.approx(time("h200-sxm", many), rel=0.2)
     for gpu, name, dtype in (
         ("a100-sxm4-80gb", FUSED, "bf16"),
         ("h200-sxm", FUSED, "fp32"),

@@ -20,6 +20,7 @@ from gpuwise.facts import catalog, llms
 from gpuwise.jobs.predicting import COUNTS, SERVED, FitRequest, PredictRequest, predict, runs_in
 from gpuwise.jobs.predicting import fit as fit_model
 from gpuwise.model import units
+from gpuwise.model.question import parse
 from gpuwise.predictor.card import MOST, UNMEASURED
 from gpuwise.show import predictions as report
 from gpuwise.show.table import Answer, Table
@@ -32,7 +33,7 @@ MOST_ROWS = 15
 
 @click.command()
 @click.argument("workload")
-@options("predict", sort=report.SORTS)
+@options("predict", sort=report.SORTS, switches=lambda context, option, words: parse(words))
 @output_options
 def command(workload: str, gpus: tuple[str, ...], to: printer.Output, **options: Any) -> None:
     """Predict WORKLOAD on GPUs that need not be here: throughput with an 80 % interval, memory and whether

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain, product
 from threading import Lock
@@ -13,7 +13,7 @@ from gpuwise import store
 from gpuwise.errors import GpuwiseError, InputError, NoDataError
 from gpuwise.facts import catalog
 from gpuwise.model.precision import CACHES, NETWORK_PRECISIONS, WEIGHTS, Precision
-from gpuwise.model.question import MODES, Asked, Mode, Recipe, RunConfig, WorkloadSpec
+from gpuwise.model.question import MODES, Asked, Mode, Recipe, RunConfig, Switches, WorkloadSpec
 from gpuwise.model.result import Issue, Record, Result, grouped
 from gpuwise.model.units import significant
 from gpuwise.predictor.card import card
@@ -51,6 +51,8 @@ class PredictRequest(Asked):
     batch: tuple[int | None, ...] = (None,)  # Items a step on each GPU; None = the best that fits
     compile: bool = True
     recipe: Recipe = "tuned"
+    # Of the recipe, as of `bench`: `graph` alone is predicted
+    switches: Switches = field(default_factory=Switches)
     counts: tuple[int, ...] = (1,)  # GPUs of one machine that work together, each number by itself
     prompt: int = USUAL_LENGTHS[0]  # Tokens of a prompt, of a served model
     answer: int = USUAL_LENGTHS[1]  # Tokens of an answer, of a served model
@@ -78,6 +80,11 @@ def predict(
         request = replace(request, **options)
     if request.sort not in show.SORTS:
         raise InputError(f"no order {request.sort!r}", hint=f"choose from {', '.join(show.SORTS)}")
+    switches = request.switches
+    if switches != Switches(graph=switches.graph):
+        raise InputError(f"no switch but graph=on is predicted, so not {switches}", hint="leave it out")
+    if switches.changed and not (request.compile and request.recipe != "script"):
+        raise InputError("only compiled steps are replayed from a graph", hint="leave out graph=on")
     lengths = {"prompt": (request.prompt,), "answer": (request.answer,)}
     batches = request.batch if isinstance(request.workload, str) else ()  # a module has that of its inputs
     _check_from_one(batch=batches, counts=request.counts, **lengths)
@@ -193,6 +200,7 @@ def _module(request: PredictRequest, module: Any, gpus: Sequence[str], count: in
         recipe="stock",
         precision=precision,
         compile=request.compile,
+        switches=request.switches,
     )
     trace = trace_module(
         module,
@@ -235,6 +243,7 @@ def _traced(
         precision=Precision(usual if request.precision is None else request.precision),
         compile=request.compile and spec.compiles,
         recipe=request.recipe,
+        switches=request.switches,
         batch=batch,
         gpus=count,
     )
@@ -308,6 +317,8 @@ def _served(
     name = workload.removeprefix(SERVED)
     if request.calibration or request.source:
         raise InputError("served models take no result", hint="leave out the result")
+    if request.switches.changed:
+        raise InputError("served models have no switches: engines choose", hint="leave out the switch")
     if request.mode == "train":
         hint = f"{name}-full, {name}-lora and {name}-qlora train"
         raise InputError(f"{workload} is a server, which does not train", hint=hint, code="train", model=name)

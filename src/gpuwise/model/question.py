@@ -359,6 +359,11 @@ class Question:
         return own_kernels(self.switches, self.mode, self.precision, self.workload)
 
     @property
+    def replayed(self) -> bool:
+        """True if a CUDA graph replays what is compiled."""
+        return bool(self.compile) and self.recipe != "script" and self.switches.graph == "on"
+
+    @property
     def base_recipe(self) -> Recipe:
         """The recipe, whosever kernels ran: `script`, or `stock` also where gpuwise's did."""
         return "script" if self.recipe == "script" else "stock"

@@ -330,4 +330,4 @@ def _steps(result: Result) -> Iterator[tuple[Measurement, float, Trace]]:
             continue
         trace = trace_store.find(replace(m.config, batch=m.batch), m.workload_version)
         if trace is not None:
-            yield m, m.throughput.value, trace
+            yield m, m.throughput.value, replace(trace, replayed=m.config.replayed)

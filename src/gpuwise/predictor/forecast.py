@@ -98,13 +98,15 @@ def forecast(
         raise InputError("a batch and a number of GPUs are at least 1", hint="such as 1")
     ids = tuple(dict.fromkeys(_id(gpu) for gpu in gpus))
     config = replace(config, gpus=count, batch=batch or config.batch)
+    series = trace_store.series(replace(config, gpus=1))
     asked = Inputs(
-        config=config, item=registry.get(config.workload).spec.item,
-        series=trace_store.series(replace(config, gpus=1)), count=count,
+        config=config, item=registry.get(config.workload).spec.item, count=count,
+        series=replace(series, at=once(lambda batch: replace(series.at(batch), replayed=config.replayed))),
         calibration=evidence.calibration_of(calibration, ids) if calibration is not None else None,
         transfer=evidence.transfer_of(source, config) if source is not None else None,
     )  # fmt: skip
-    measured = evidence.fastest_measured(config)
+    # What was measured does not say whether from a graph.
+    measured = {} if config.replayed else evidence.fastest_measured(config)
     return tuple(_beside(asked, _predict(asked, gpu), measured.get(gpu)) for gpu in ids)
 
 
@@ -112,6 +114,7 @@ def forecast_trace(
     trace: Trace, config: RunConfig, gpus: Sequence[str], *, item: str, count: int = 1
 ) -> tuple[Record, ...]:
     """Predict a step that is traced already, at its own batch. Raises InputError for an unknown GPU."""
+    trace = replace(trace, replayed=config.replayed)
     asked = Inputs(
         config=replace(config, gpus=count, batch=trace.batch), item=item, count=count,
         series=trace_store.Series((trace.batch,), trace.batch, lambda _: trace),

@@ -73,7 +73,7 @@ GROUPS = ((4, "least"), (8, "tiny"), (32, "narrow"))
 # Groups of other widths that cuDNN cuts out and convolves one by one; where they are more it fills each up to
 # a power of two. Both take longer than the product (profiles of RepVGG and RegNet on an H100).
 LOOPED = 4
-PUTS = ("backward", "scatter", "put", "_add", "_copy", "_fill", "_reduce", "unpool")
+PUTS = ("backward", "scatter", "put", "_add", "_reduce", "unpool")
 ORDERED = frozenset({
     "sort", "topk", "histc", "bincount", "nonzero", "masked_select", "_unique2", "cummax", "cummin", "cumsum",
     "cumprod", "multinomial", "logcumsumexp", "kthvalue", "median", "nanmedian", "mode",
@@ -159,10 +159,16 @@ class Trace:
     # `modules` that it enters, and `functions` of Python before the backward pass; nothing where a trace was
     # kept before this was counted.
     calls: tuple[tuple[str, int], ...] = ()
+    replayed: bool = False  # From a CUDA graph: the host launches no kernel of the passes
 
     def __hash__(self) -> int:
         """Of its name alone: hashing every kernel would take longer than what is remembered of it."""
         return hash((self.workload, self.mode, self.precision, self.batch, self.compiled, len(self.kernels)))
+
+    @property
+    def from_graph(self) -> bool:
+        """Whether a CUDA graph replays it, as compiled decoding always is."""
+        return self.replayed or (self.compiled and self.mode == "infer" and self.item == "token")
 
     @property
     def flop(self) -> float:
@@ -199,7 +205,8 @@ def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
     elif kernel.kind == "attention":
         masked = [part for part in ("masked",) if f":{part}" in kernel.name]
         fused = "efficient" if "_efficient" in kernel.name else "flash"
-        parts = [fused, "backward" if "_backward" in kernel.name else "forward", *masked, _width(kernel)]
+        few = ["few", "one"][: 2 if kernel.shape[2] == 1 else 1] if kernel.shape[2] <= FEW else ["forward"]
+        parts = [fused, *(["backward"] if "_backward" in kernel.name else few), *masked, _width(kernel)]
     elif (
         compiled
         and kernel.phase != "optimiser"
@@ -391,6 +398,10 @@ _EXPONENTIALS = 16.0
 _BACKWARD_PASS = 2.5
 # Exponentials in whose time a value is drawn for dropout, set on the project's own H200.
 _RANDOM = 2.0
+# Queries of decoding: one of two groups of warps has them all, and waits for its exponentials with no other's
+# products beside them (12 nanoseconds a key and head of 128 on an H200, 9 of 64; measured with four queries).
+# The keys of a single query are dealt to all units.
+FEW, _GROUP, _ALONE = 16, 0.5, 1.6
 # How names of attention end that is masked, or drops.
 CAUSAL, DROPOUT = ":causal", ":dropout"
 
@@ -403,6 +414,7 @@ class Tiles:
     number: Array
     multiplied: Array  # Operations of one tile
     waited: Array  # Exponentials of one tile, and what takes as long
+    dealt: NDArray[np.bool_]  # Which of the tiles all units share
 
 
 def tiles(kernels: Sequence[Kernel], shapes: Array) -> Tiles:
@@ -413,6 +425,7 @@ def tiles(kernels: Sequence[Kernel], shapes: Array) -> Tiles:
     backward, causal, dropped = (
         np.array([word in name for name in names]) for word in ("_backward", CAUSAL, DROPOUT)
     )
+    few = ~backward & (queries <= FEW)
     taken, along = np.where(backward, (keys, queries), (queries, keys))
     block, edges = (np.where(backward, back, ahead) for ahead, back in (_MET, _EDGES))
     parts = np.where(backward, _BACKWARD_TILES, 1.0)
@@ -422,15 +435,17 @@ def tiles(kernels: Sequence[Kernel], shapes: Array) -> Tiles:
     return Tiles(
         fused=np.array([any(word in name for word in FUSED) for name in names]) & (width % _LOADED == 0),
         number=batch * heads * np.ceil(taken * parts / _TAKEN) / parts,
-        multiplied=4.0 * np.ceil(width / _WIDTH) * _WIDTH * pairs,
-        waited=pairs + dropped * _RANDOM * _TAKEN * met,
+        multiplied=4.0 * np.ceil(width / _WIDTH) * _WIDTH * pairs * np.where(few, _GROUP, 1.0),
+        waited=pairs * np.where(few, _ALONE, 1.0) + dropped * _RANDOM * _TAKEN * met,
+        dealt=few & (queries == 1.0),
     )
 
 
 def tile_seconds(work: Tiles, card: Card, flop_per_s: float) -> Array:
     """Seconds of each kernel on a card whose products reach `flop_per_s`."""
     one = work.multiplied * card.units / flop_per_s + work.waited / (_EXPONENTIALS * card.clock_hz)
-    return np.asarray(np.ceil(work.number / card.units) * one)
+    rounds = work.number / card.units
+    return np.asarray(np.where(work.dealt, rounds, np.ceil(rounds)) * one)
 
 
 Places = NDArray[np.intp]
@@ -613,6 +628,8 @@ def _handled(kernel: Kernel) -> float:
     if kernel.name.startswith("aten.index_add"):  # all rows that are added, however few they become
         before = 0.0 if kernel.name.endswith("_") else math.prod(kernel.shape)
         elements = kernel.bytes_read / BYTES.get(kernel.dtype, 8.0) - before
+    elif kernel.kind == "gather" and kernel.name.endswith("_"):  # put in place: the rest stays as it was
+        elements = kernel.bytes_written / BYTES.get(kernel.dtype, 8.0)
     if kernel.name.endswith(ALONG_ROWS):
         row = kernel.shape[-1]
         short = (row - 1).bit_length() < (math.prod(kernel.shape[:-1]) - 1).bit_length()

@@ -130,6 +130,7 @@ def measure_command(question: Question, named: str = "") -> str:
     # Left out, `bench` takes gpuwise's kernels where it has some.
     stock = question.recipe == "stock" and decodes_one(question)
     words += f" --recipe {question.recipe}" if stock or question.recipe == "script" else ""
+    words += " --switch graph=on" if question.replayed else ""
     words += f" --gpus {question.gpus}" if question.gpus > 1 else ""
     return words + (f" --batch {question.batch}" if question.batch else "")
 
