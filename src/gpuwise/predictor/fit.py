@@ -43,7 +43,7 @@ from gpuwise.predictor.card import (
     runs_vllm,
 )
 from gpuwise.predictor.kernels import Products
-from gpuwise.predictor.rates import on_card, shipped, usual
+from gpuwise.predictor.rates import shipped_on, usual
 from gpuwise.predictor.step import product_alone
 from gpuwise.workloads import llm
 
@@ -239,7 +239,7 @@ def fit(plan: Plan, gpu: str, *, prompt: bool = True) -> Fit:
     low = speed / below
     if plan.task == "infer" and plan.weights in SERVED and found.vendor == "NVIDIA":
         # Engines schedule the next step meanwhile, or after this one.
-        low /= 1 + on_card(shipped("serving"), found)[STEP] * low / plan.batch
+        low /= 1 + shipped_on("serving", found)[STEP] * low / plan.batch
     interval = Interval(value=speed, low=low, high=speed * above, level=0.8, method=method)
     interval = interval.within(apart)
     answer = replace(answer, tokens_per_s=interval, first_token_s=first, product=_operand(plan, found))
@@ -380,7 +380,7 @@ def decode_seconds(plan: Plan, found: Card) -> float:
         latency = REDUCE_PCIE_S * log2(gpus) if link.startswith("PCIe") else REDUCE_S
         layer += 2 * (latency + 2 * (gpus - 1) / gpus * 2 * plan.batch * m.hidden / width)
     seconds = max(moved, computed, unpacked) + m.layers * layer
-    return seconds if in_gguf else seconds + (plan.batch - 1) * on_card(shipped("serving"), found)[SEQUENCE]
+    return seconds if in_gguf else seconds + (plan.batch - 1) * shipped_on("serving", found)[SEQUENCE]
 
 
 def prompt_seconds(plan: Plan, found: Card) -> float:

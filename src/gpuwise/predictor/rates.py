@@ -133,6 +133,12 @@ def usual(card: Card) -> Rates:
     return on_card(general(), card)
 
 
+@cache  # a choice asks for them with each model, format and batch that it tries
+def shipped_on(group: str, card: Card) -> Rates:
+    """The parameters of one group of kernels on this card."""
+    return on_card(shipped(group), card)
+
+
 def resolve(parameters: Parameters, suffixes: Iterable[str]) -> Rates:
     """Every global parameter times its effects with these suffixes; shares end at 1."""
     endings = tuple(suffixes)

@@ -44,10 +44,10 @@ from gpuwise.predictor.rates import (
     around,
     document,
     energies,
-    on_card,
     shipped,
     shipped_difficulty,
     shipped_half,
+    shipped_on,
     watts_half,
 )
 
@@ -188,7 +188,7 @@ def _answer(
         batch=float(batch), gpus=float(blank.gpus), data_parallel=1.0, length_in=float(lengths.prompt),
         length_out=float(lengths.answer), apart=False, prefill_gpus=float(blank.gpus), first=False,
     )  # fmt: skip
-    both, rates = columns([work, replace(work, first=True)]), on_card(shipped("serving"), found)
+    both, rates = columns([work, replace(work, first=True)]), shipped_on("serving", found)
     per_token, first = map(float, milliseconds(both, found, rates) / 1e3)
     mean = around(float(watts(both, found, rates)[0]), watts_half())
     drawn = replace(mean, high=min(mean.high, found.power_w))
@@ -321,7 +321,7 @@ def watts(c: dict[str, Array], card: Card, rates: Rates) -> Array:
     tokens = c["batch"] * (1.0 + (1.0 - c["apart"]) * c["length_in"] / c["length_out"])
     flop, moved = 2.0 * c["active"] * tokens / c["gpus"], sum(_weights(c)) + _cache(c)
     reached = flop / (_peak(c, card, rates) * rates["prefill"]) + moved / (card.bytes_per_s * rates["memory"])
-    energy = on_card(shipped("watts"), card)
+    energy = shipped_on("watts", card)
     formats = [next(name for name in ("fp4", "fp8", "bf16") if c[name][i]) for i in range(len(flop))]
     each = np.array([energies(energy, card, name) for name in formats])
     share = ENGINE_SHARE + REACHED_SHARE * np.minimum(1.0, reached / seconds)

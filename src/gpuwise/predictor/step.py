@@ -519,17 +519,13 @@ def _watts(trace: Trace, card: Card, seconds: float, busy: float) -> Interval:
     kernels = of_trace(trace)
     operations = kernels.flop * kernels.counts
     mean = rates.mean_watts(
-        _energy_rates(card), card, dtype=trace.precision if trace.precision in card.peaks else "fp32",
+        rates.shipped_on("watts", card), card,
+        dtype=trace.precision if trace.precision in card.peaks else "fp32",
         flop=float(operations[kernels.heavy].sum()), moved=float(kernels.moved @ kernels.counts),
         seconds=seconds, busy=min(1.0, busy / seconds),
     )  # fmt: skip
     found = rates.around(mean, rates.watts_half())
     return replace(found, high=min(found.high, card.power_w))
-
-
-@cache
-def _energy_rates(card: Card) -> Rates:
-    return rates.on_card(rates.shipped("watts"), card)
 
 
 KIB, MIB = 2**10, 2**20

@@ -142,10 +142,18 @@ def _needed(pattern: str) -> Sequence[Sequence[_Texts]]:
     return [[(n, tuple(t.replace(_DOLLAR, "$") for t in texts)) for n, texts in each] for each in whole]
 
 
+@lru_cache(4096)
+def _first_needed(pattern: str) -> tuple[str, ...]:
+    """Texts of which one stands in each match, the longest of each alternative: most texts have none."""
+    return tuple(dict.fromkeys(text for each in _needed(pattern) for text in max(each)[1]))
+
+
 def holds(text: str, pattern: str) -> bool:
     """Whether a pattern may match: False where a text has nothing of what each match holds."""
-    return not (needed := _needed(pattern)) or any(
-        all(any(map(text.__contains__, texts)) for _, texts in each) for each in needed
+    if not (first := _first_needed(pattern)):
+        return True
+    return any(map(text.__contains__, first)) and any(
+        all(any(map(text.__contains__, texts)) for _, texts in each) for each in _needed(pattern)
     )
 
 
