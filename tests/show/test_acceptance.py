@@ -73,7 +73,7 @@ def test_a_fleet() -> None:
     assert cards.notes == ("skipped x.json: no result",)
     (row,) = report.models(one).rows
     assert row == ("NVIDIA H200", "copy fp32", "30", "4.10 TB/s", "0.0 %", "3.28 TB/s", "4.10 TB/s", "1")
-    assert report.hosts(one).rows[0] == ("h7", "NVIDIA H200", "1", "0", "80.0 %")
+    assert report.hosts(one).rows[0] == ("h7", "NVIDIA H200", "FAIL", "1", "0", "80.0 %")
     assert report.hosts(one).notes == ("and 10 more hosts: --json lists them",)
     assert len(report.fleet_document(one)["hosts"]) == 30
     json.dumps(report.fleet_document(one))
