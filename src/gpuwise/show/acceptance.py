@@ -173,12 +173,15 @@ def certificate(found: Acceptance | Fleet) -> Page:
             *(f"{file} was not read: {why}" for file, why in skipped),
         ),
         sections=(
-            section("certificate", "cards", tables=(cards,), figures=(figure,) if drawn else ()),
+            section("certificate", "cards", tables=(cards,)),
             section("certificate", "links", tables=(links, ports)),
             soaks(every),
             section("certificate", "together", tables=(common,)),
             section("certificate", "reasons", tables=(reasons,)),
-            section("certificate", "speeds", tables=() if drawn else (speeds,)),
+            # Last: printed, the speeds of a rack are hundreds of pages.
+            section(
+                "certificate", "speeds", figures=(figure,) if drawn else (), tables=() if drawn else (speeds,)
+            ),
         ),
         made_on=datetime.now(UTC).date().isoformat(),
     )
