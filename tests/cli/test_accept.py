@@ -302,7 +302,7 @@ def test_a_fleet_of_files(gpuwise: Call, machine: Machine, tmp_path: Path) -> No
     assert "FAIL: 11 of 12 cards in 2 hosts pass; 1 is an outlier" in out
     for title in ("By model", "By host"):
         assert title in out
-    assert "not accepted: 1 of 12 cards" in err
+    assert "not accepted: rack-1 (1 of 12 cards)" in err
     code, out, _ = gpuwise("accept", str(tmp_path / "fleet"), "--json")
     document = json.loads(out)
     assert [(d["host"], d["card"]) for d in document["deviations"]] == [("rack-1", "GPU 4")] * 2

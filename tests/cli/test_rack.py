@@ -133,7 +133,7 @@ def test_a_rack_is_judged_by_the_bundles_of_its_hosts(gpuwise: Call, rack: Path)
     assert not (rack / "node1.asked").exists()
     page = (rack / "certificate.html").read_text()
     assert page.count("NV18") == 2
-    assert "did not answer" in page
+    assert "dead: ssh: connect" in page
     # All that answered exchanged data, once: the first as the others reach it.
     for number, name in enumerate(("node1", "/opt/gpuwise")):
         asked = (rack / f"node{number + 1}.joined").read_text()
@@ -158,6 +158,16 @@ def test_hosts_that_cannot_reach_each_other_are_named_and_the_cards_judged(gpuwi
     assert code == 1  # the slow card
     assert missing["host"] == "all hosts"
     assert missing["why"].startswith("node2: ")
+    # What several say is said once; and what a shell says before its answer is not the answer.
+    (rack / "node1.json").rename(rack / "node2.json")
+    (rack / "node1.json").write_bytes(b"Welcome!\n" + (rack / "node2.json").read_bytes())
+    code, out, _ = gpuwise("accept", "--hosts", "hosts", "--json")
+    (missing,) = json.loads(out)["missing"]
+    assert missing["why"].startswith("node1: these are not the files of all machines")
+    (rack / "bin" / "ssh").write_text(SSH.replace('cat "$BUNDLES/$1.json"', "echo NCCL error >&2"))
+    code, out, _ = gpuwise("accept", "--hosts", "hosts", "--json")
+    (missing,) = json.loads(out)["missing"]
+    assert missing["why"] in ("node1, node2: NCCL error", "node2, node1: NCCL error")
     assert not (rack / "rack" / "all-hosts.json").exists()
 
 
@@ -330,6 +340,7 @@ def test_errors_of_infiniband_come_with_the_bundle(tmp_path: Path) -> None:
         (host,), _ = bundle.gather([path])
         ((_, found),) = fleet.summarise([host], (), lambda result: (), 0.05).hosts
         assert (found.outcome, [issue.severity for issue in found.host]) == (outcome, severities)
+    assert fleet.summarise([host], (), lambda result: (), 0.05).host_rows[0].outcome == "not judged"
 
 
 def test_a_bundle_keeps_the_links_of_its_host(rack: Path) -> None:

@@ -29,6 +29,7 @@ from gpuwise.jobs.measuring import Bench
 from gpuwise.measure import cluster
 from gpuwise.measure.request import suite_names
 from gpuwise.model import units
+from gpuwise.model.result import grouped
 from gpuwise.show import acceptance as show
 from gpuwise.show.table import markdown
 
@@ -114,7 +115,9 @@ def command(results: tuple[str, ...], **options: Any) -> None:
         raise NoDataError(f"not judged: {why}", hint=hint)
     if answer.exit_status and results:
         refused = sum(not each.passed for _, acceptance in verdict.hosts for each in acceptance.cards)
-        raise GateFailed(f"not accepted: {refused} of {sum(row.cards for row in verdict.host_rows)} cards")
+        failed = [name or "loose files" for name, acceptance in verdict.hosts if not acceptance.passed]
+        cards = sum(row.cards for row in verdict.host_rows)
+        raise GateFailed(f"not accepted: {units.some(failed)} ({refused} of {cards} cards)")
     if answer.exit_status:
         raise GateFailed(f"not accepted: {show.blame(verdict)}")
 
@@ -161,7 +164,8 @@ def _measured_rack(options: dict[str, Any]) -> dict[str, str]:
         cards = min(len(bundle.unpack(each).cards) for each in bundles)
         silent = replace(rack, hosts=answered).exchange(cards, [*words, "--quiet"], TOGETHER_S)
         if silent:
-            missing["all hosts"] = "; ".join(f"{name}: {why}" for name, why in silent.items())
+            reasons = grouped((why, name) for name, why in silent.items())
+            missing["all hosts"] = "; ".join(f"{units.some(names)}: {why}" for why, names in reasons.items())
     return missing
 
 

@@ -344,8 +344,8 @@ class Rack:
             return re.fullmatch(r"[0-9a-f.:]+", address) is not None
 
         def keep(host: Remote, answer: bytes) -> bool:
-            if answer:  # without one, what was said says why
-                results[host.name] = store.decode(answer, host.name)
+            if answer:  # without one, what was said says why; a shell may greet before it
+                results[host.name] = store.decode(answer[max(0, answer.find(b"{")) :], host.name)
             return bool(answer)
 
         # As the others reach it, whatever ssh calls it.

@@ -209,11 +209,11 @@ class Session:
 
     def _step_s(self, config: RunConfig, builder: MeasurementBuilder) -> float:
         """A step's time: as in the warm-up, before it by its operations and this device's matrix products;
-        0 where neither is known, or the phases of one like it are."""
+        0 where neither is known, or the phases of one like it are. A toy's products are mostly launches."""
         if builder.warmup_s:
             return fmean(builder.warmup_s)
         built, rate = builder.built, self.limits.flop_per_s.get(config.precision)
-        if built is None or not built.flop_per_item or not rate or self._like(config):
+        if built is None or not built.flop_per_item or not rate or config.size == "toy" or self._like(config):
             return 0.0
         return built.flop_per_item * built.items / (OF_PEAK * rate)
 

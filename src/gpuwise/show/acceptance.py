@@ -29,9 +29,6 @@ FADED = 6
 
 def acceptance(found: Acceptance) -> Table:
     """One row a card; below it every reason in words with its next step."""
-    # Cards are compared with each other only where there are several.
-    against = [*found.references, *(["each other"] if len(found.cards) > 1 else [])]
-    known = " and ".join(against) or "nothing: no reference is known"
     reasons = [("host", reason) for reason in found.host]
     reasons += [(judged.card.name, reason) for judged in found.cards for reason in brief(judged.issues)]
     rows = []
@@ -50,13 +47,20 @@ def acceptance(found: Acceptance) -> Table:
     return Table.of(
         rows,
         title=f"{found.outcome}: {count(found)}",
-        before=(f"Speeds are compared with {known}; margin {percent(found.margin, 0)}.",),
+        before=(_limits(found.references, len(found.cards), found.margin),),
         notes=tuple(
             f"{name}: {reason.code}{'' if reason.severity == 'invalid' else ' (not a failure)'}: "
             f"{reason.detail}. Next: {reason.fix}"
             for name, reason in reasons
         ),
     )
+
+
+def _limits(references: Sequence[str], cards: int, margin: float) -> str:
+    """What is accepted. Cards are compared with each other only where there are several."""
+    known = " and ".join([*references, *(["each other"] if cards > 1 else [])])
+    known = known or "nothing: no reference is known"
+    return f"Speeds are compared with {known}; margin {percent(margin, 0)}."
 
 
 def count(found: Acceptance) -> str:
@@ -160,18 +164,24 @@ def certificate(found: Acceptance | Fleet) -> Page:
         title=f"Acceptance of {counted(len(every), 'GPU')}: {found.outcome}",
         subtitle=f"{machines}, {' to '.join(dict.fromkeys((dates[0], dates[-1])))}",
         summary=(
-            f"{passed} of {counted(len(every), 'card')} pass; margin {percent(found.margin, 0)}.",
+            f"{passed} of {counted(len(every), 'card')} pass.",
+            _limits(
+                [*dict.fromkeys(r for _, each in hosts for r in each.references)], len(every), found.margin
+            ),
             *(["Fails: " + "; ".join(failed[:NAMED])] if failed else []),
-            *(f"Host {host} did not answer and is not judged: {why}" for host, why in missing),
+            *(f"Not judged: {host}: {why}" for host, why in missing),
             *(f"{file} was not read: {why}" for file, why in skipped),
         ),
         sections=(
-            section("certificate", "cards", tables=(cards,), figures=(figure,) if drawn else ()),
+            section("certificate", "cards", tables=(cards,)),
             section("certificate", "links", tables=(links, ports)),
             soaks(every),
             section("certificate", "together", tables=(common,)),
             section("certificate", "reasons", tables=(reasons,)),
-            section("certificate", "speeds", tables=() if drawn else (speeds,)),
+            # Last: printed, the speeds of a rack are hundreds of pages.
+            section(
+                "certificate", "speeds", figures=(figure,) if drawn else (), tables=() if drawn else (speeds,)
+            ),
         ),
         made_on=datetime.now(UTC).date().isoformat(),
     )
@@ -318,7 +328,7 @@ def fleet_cards(found: Fleet) -> Table:
     where = f" in {counted(hosts, 'host')}" if hosts else ""
     unlike, verb = "is an outlier" if named == 1 else "are outliers", "passes" if passed == 1 else "pass"
     notes = [f"{name or 'host'}: {reason.detail}" for name, a in found.hosts for reason in a.host]
-    notes += [f"host {name} did not answer and is not judged: {why}" for name, why in found.missing]
+    notes += [f"not judged: {name}: {why}" for name, why in found.missing]
     notes += [f"skipped {file}: {why}" for file, why in found.skipped]
     rows = (
         {
@@ -362,13 +372,14 @@ def models(found: Fleet) -> Table:
 
 
 def hosts(found: Fleet) -> Table:
-    """One row a host, those with refused cards first; on the screen as many as fit it."""
+    """One row a host, those that do not pass first; on the screen as many as fit it."""
     known = [row for row in found.host_rows if row.host != LOOSE]
     more = len(known) - NAMED
     rows = (
         {
             "host": row.host,
             "models": ", ".join(row.devices),
+            "verdict": row.outcome,
             "cards": whole(row.cards),
             "pass": whole(row.passed),
             "slowest against its model": "" if row.slowest is None else percent(row.slowest, 1),

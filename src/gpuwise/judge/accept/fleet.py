@@ -76,6 +76,7 @@ class HostRow:
     """One host: how many of its cards pass, and the slowest speed as a share of its model's median."""
 
     host: str
+    outcome: Outcome  # Also of its links, and of what its cards do together
     devices: tuple[str, ...]
     cards: int
     passed: int
@@ -87,7 +88,7 @@ class Fleet:
     """The verdict on all hosts."""
 
     hosts: tuple[tuple[str, Acceptance], ...]
-    host_rows: tuple[HostRow, ...]  # Hosts with refused cards first, the slowest of them first
+    host_rows: tuple[HostRow, ...]  # Hosts that do not pass first, the slowest of them first
     model_rows: tuple[ModelRow, ...]
     deviations: tuple[Deviation, ...]  # The slowest first
     skipped: tuple[tuple[str, str], ...]  # (file, why it was not read)
@@ -128,6 +129,7 @@ def summarise(
     rows = [
         HostRow(
             host=name,
+            outcome=acceptance.outcome,
             devices=tuple(dict.fromkeys(j.card.result.environment.device for j in acceptance.cards)),
             cards=len(acceptance.cards),
             passed=sum(j.outcome == "pass" for j in acceptance.cards),
@@ -136,7 +138,7 @@ def summarise(
         for name, acceptance in acceptances
         if acceptance.cards
     ]
-    rows.sort(key=lambda row: (row.passed == row.cards, row.slowest or 0.0))
+    rows.sort(key=lambda row: (row.outcome == "pass", row.slowest or 0.0))
     listed = tuple(d for d in deviations if d.outlier or d.low)
     return Fleet(
         hosts=tuple(acceptances), host_rows=tuple(rows), model_rows=model_rows,

@@ -31,8 +31,8 @@ OF_LAPTOPS = (0.33, 2.3)
 _TENSOR = ("fp16", "bf16")
 # Architectures whose matrix units do 2:4 sparsity at twice the dense rate.
 _SPARSE_SINCE = ("Ampere", "Ada", "Hopper", "Blackwell", "CDNA 3", "CDNA 4")
-# FP16 rate of the ordinary cores over their FP32 rate, 1 for the others; GA100 does four times as much.
-_VECTOR_HALF = {"Pascal": 2, "Volta": 2, "Turing": 2, "Hopper": 2, "CDNA": 2, "RDNA": 2}
+# FP16 rate of the ordinary cores over their FP32 rate where no source states it, 1 for the others.
+_VECTOR_HALF = {"Turing": 2, "Hopper": 2, "CDNA": 2}
 # Fields that follow from the product itself, which one good source settles.
 _EXACT = frozenset(
     {"launch", "architecture", "chip", "memory_type", "compute_capability", "pcie_generation",
@@ -297,9 +297,12 @@ def _peaks(spec: GpuSpec, form: str) -> Iterator[Evidence]:
     # 16-bit rates of the ordinary cores, which some tables print under FP16.
     single = next((p for p in spec.peaks if p.format == "fp32" and p.unit == "vector"), None)
     if form in _TENSOR and single is not None:
-        times = 4 if spec.text("chip") == "GA100" else _VECTOR_HALF.get(architecture.split(" ")[0], 1)
+        # A stated rate goes before the architecture's: of Pascal only the P100 does twice FP32.
+        halves = [p.flop_per_s for p in spec.peaks if (p.format, p.unit) == ("fp16", "vector")]
+        stated = [half / single.flop_per_s for half in halves]
+        times = round(max(stated, default=_VECTOR_HALF.get(architecture.split(" ")[0], 1)))
         # Databases say four times of Hopper, too, its vendor twice.
-        factors = {1, times, 4} if architecture.startswith("Hopper") else {1, times}
+        factors = {1, times or 1} | ({4} if architecture.startswith("Hopper") else set())
         yield from (one(single, factor * single.flop_per_s, "dense") for factor in factors)
 
 
