@@ -135,8 +135,8 @@ Found = tuple[Rows, int, bool] | None
 """The rows of a table with their header, the index of the line behind it, whether its cells are certain."""
 
 
-def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
-    """The lines, with those that are rows of a table replaced by it."""
+def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | tuple[Grid, Sequence[Line]]]:
+    """The lines, with those that are rows of a table replaced by it, beside which they stand as they are."""
     lines = _unnumbered(_without_questions(lines))
     at = 0
     while at < len(lines):
@@ -147,10 +147,11 @@ def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
             yield lines[at]
             at += 1
         else:
-            rows, at, certain = found
+            rows, end, certain = found
             table = Grid(tuple(rows), scope, certain)
             scope = replace(scope, head=table.header)
-            yield table
+            yield table, lines[at:end]
+            at = end
 
 
 def _without_questions(lines: Sequence[Line]) -> Sequence[Line]:
