@@ -406,7 +406,7 @@ class _Walk:
         for reader in readers:
             reader.spoken, reader.headings, reader.titles = dict(self.spoken), dict(self.headings), dict(self.titles)
         found = ([*readers[0].table(table)], [*readers[1].lines(lines, plain=True)])
-        right = [sum(isinstance(c, Claim) and agrees(c) for c in one) for one in found]
+        right = [sum(isinstance(c, Claim) and not c.several and agrees(c) for c in one) for one in found]
         best = right[1] > right[0]
         vars(self).update(vars(readers[best]))
         yield from found[best]
