@@ -404,7 +404,7 @@ class _Walk:
         """The claims of lines as a table, or as they are where the catalog confirms more of them so."""
         readers = (copy(self), copy(self))
         for reader in readers:
-            reader.spoken, reader.headings, reader.titles = dict(self.spoken), dict(self.headings), dict(self.titles)
+            reader.spoken, reader.headings = dict(self.spoken), dict(self.headings)
         found = ([*readers[0].table(table)], [*readers[1].lines(lines, plain=True)])
         right = [sum(isinstance(c, Claim) and not c.several and agrees(c) for c in one) for one in found]
         best = right[1] > right[0]

@@ -11,17 +11,14 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import islice
 
-from gpuwise.facts import catalog
 from gpuwise.judge.audit import agree, explain
 from gpuwise.judge.audit.agree import OF_WIDTH, evidence_of, gpus_with, numbers_of
-from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around
 from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.support import CONFIRMED, Support
 from gpuwise.judge.audit.words import COUNTS
 from gpuwise.model.judgement import Claim, Verdict
 
-OF_MEMORY = frozenset({"memory_bytes_per_s", "memory_bus_bits"})
 # What programs measure, rates of arithmetic apart.
 MEASURED = frozenset({"memory_bytes_per_s", "link_bytes_per_s", "power_w", "boost_hz", "base_hz", "core_hz"})
 # Of so many GPUs a field that stands alike on lines is right, and so many times as often as it is wrong.
@@ -54,39 +51,24 @@ class Doubts:
         wrong = [claim for claim, verdict in self.judged if verdict == "contradicts"]
         self.text = Around(claims, wrong)
         self.last = max((claim.line for claim in claims), default=0)
-        self.several = len({claim.gpu_ids for claim in claims}) > 1
         # Of a sheet, whose every claim is of one GPU, no other one can be the owner.
         self.sheet = _is_sheet(claims) and not _is_of_another(wrong)
-        self.mixed = _of_lost_columns(claims)
         self.said = Counter(map(_said, claims))
         self.right = {_said(c) for c, v in self.judged if c.sure and v == "agrees"}
         self.sizes = {(*_size(c), c.block >= GRID) for c in claims if c.field == "memory_bytes"}
-        self.outside = {(c.block, c.gpu_ids) for c, v in self.judged if v == "cannot tell" and _is_outside(c)}
         self.support, self.on_line = support, support.on_line
         self.count_groups()
         self.count_lines()
-        self.count_strangers()
 
     def is_doubtful(self, claim: Claim) -> bool:
         """Whether a claim that contradicts the catalog may have been misread, or be of something else."""
         kind = self.text.explain(claim)[0]
         twice = kind == "internal contradiction"
         of_sheet = twice and self.is_of_sheet(claim)
-        if (
-            (claim.gpu_ids, claim.field) in self.mixed
-            or self.is_measured(claim)
-            or self.is_said_rightly(claim, kind)
-            or self.is_far_off(claim, kind)
-            or (twice and not of_sheet and self.is_unowned(claim))
-            or self.is_of_one(claim, kind)
-        ):
+        if self.is_said_rightly(claim, kind) or self.is_far_off(claim, kind) or self.is_of_one(claim, kind):
             return True
         return not self.sheet and (
-            self.fails(claim)
-            or self.is_weak(claim, kind)
-            or (not of_sheet and (self.is_of_stranger(claim) or self.is_in_passing(claim)))
-            or self.text.is_of_other(claim)
-            or self.is_foreign(claim)
+            self.fails(claim) or self.is_weak(claim, kind) or (not of_sheet and self.is_in_passing(claim))
         )
 
     def count_groups(self) -> None:
@@ -112,22 +94,6 @@ class Doubts:
             if verdict == "agrees" and (claim.field != "memory_bytes" or claim.block >= GRID):
                 for place in (claim.line, -(claim.block // GRID) or claim.line):
                     self.agreed[place].add((claim.field, claim.gpu_ids, claim.line))
-
-    def count_strangers(self) -> None:
-        """Of each product and line what is right and wrong in sentences; of each column of a table the wrong
-        figures of one GPU."""
-        self.strange: dict[tuple[str, int], set[tuple[str, Verdict]]] = defaultdict(set)
-        self.wrong_of: dict[object, set[tuple[float, ...]]] = defaultdict(set)
-        for claim, verdict in self.judged:
-            prose = claim.block < GRID
-            if prose and verdict == "contradicts" and self.text.explain(claim)[0] in PLAIN:
-                # Digits swapped, the base clock: read right, of just this GPU.
-                continue
-            if prose and verdict in ("agrees", "contradicts"):
-                for gpu_id in claim.gpu_ids:
-                    self.strange[agree.product(gpu_id), claim.line].add((claim.field, verdict))
-            elif verdict == "contradicts" and (figures := numbers_of(claim.values)):
-                self.wrong_of[_column(claim)].add(tuple(figures))
 
     def is_of_column(self, claim: Claim) -> bool:
         return claim.block >= GRID or self.support.of(claim) >= ROWS
@@ -190,10 +156,6 @@ class Doubts:
         slip = claim.field in COUNTS and any(agree.is_slip(v, k) for v in stated for k in known)
         return not near and not slip and (bare or kind in UNTELLING)
 
-    def is_measured(self, claim: Claim) -> bool:
-        """Whether a column states several wrong figures of one GPU: what was measured, or paid, of it."""
-        return len(self.wrong_of[_column(claim)]) > 1
-
     def is_headed(self, claim: Claim) -> bool:
         """Whether the head of a row or column says whose it is; in lists not of peaks: there are several."""
         return self.is_of_column(claim) and (claim.block >= GRID or not claim.field.startswith("peak:"))
@@ -206,12 +168,6 @@ class Doubts:
             self.text.is_of_sheet(claim) or self.is_of_line(claim)
         )
 
-    def is_unowned(self, claim: Claim) -> bool:
-        """Whether it may be of another GPU of the text. What one states rightly elsewhere, it states here of
-        another one more often than wrongly: of 42 such accusations in 200 documents 29 were false."""
-        any_ = claim.of_any or self.text.is_of_any(claim)
-        return self.several and not self.is_headed(claim) and any_
-
     def is_of_one(self, claim: Claim, kind: str) -> bool:
         """Whether one GPU may be meant of those that it names, or a neighbour of which the text states none
         where it states the right one of this GPU."""
@@ -220,18 +176,6 @@ class Doubts:
         several = claim.several and kind in (*TAKEN_FOR_OTHER, explain.NEIGHBOUR)
         # A size behind the name that stands in a cell, too, is of a variant that the catalog lacks.
         return several or {(*_size(claim), True), (*_size(claim), False)} <= self.sizes
-
-    def is_of_stranger(self, claim: Claim) -> bool:
-        """Whether of the fields that stand near each other more are wrong of a GPU than right: they are of
-        another product, one named before that the catalog lacks, or one that a sentence goes on about."""
-        if claim.block >= GRID or self.text.explain(claim)[0] in PLAIN:
-            return False
-        lines = range(claim.line - NEARBY, claim.line + NEARBY + 1)
-        own = {*map(agree.product, claim.gpu_ids)}
-        near = {one for line in lines for it in own for one in self.strange.get((it, line), ())}
-        wrong = {field for field, verdict in near if verdict == "contradicts"}
-        right = {field for field, verdict in near if verdict == "agrees"}
-        return len(wrong) > max(1 + (bool(right) or self.is_whole(claim)), len(right))
 
     def is_in_passing(self, claim: Claim) -> bool:
         """Whether a text about something else mentions a GPU: too little near it is right of any."""
@@ -247,18 +191,6 @@ class Doubts:
         of_card = self.is_whole(claim) or claim.field in OF_CARDS or column or other
         return not of_card and self.text.explain(claim)[0] not in PLAIN
 
-    def is_foreign(self, claim: Claim) -> bool:
-        """Whether it may be of a card whose memory size the catalog lacks: an H20 with 141 GB."""
-        return claim.field in OF_MEMORY and (claim.block, claim.gpu_ids) in self.outside
-
-
-def _is_outside(claim: Claim) -> bool:
-    """Whether a table says surely that a GPU has a memory size that products outside of the catalog have."""
-    sizes = (size * 2**30 for i in claim.gpu_ids for size in catalog.sizes_outside(i))
-    return claim.field == "memory_bytes" and claim.block >= GRID and claim.sure and any(
-        alike(n, size, agree.FEW_CLOSE) for size in sizes for n in numbers_of(claim.values)
-    )  # fmt: skip
-
 
 def _size(claim: Claim) -> tuple[object, ...]:
     """What a size behind a name has in common with the cell that states it, too."""
@@ -273,19 +205,6 @@ def _is_sheet(claims: Sequence[Claim]) -> bool:
     return one and len(fields) >= explain.SHEET and max(lines) - min(lines) < SHEET_LINES
 
 
-def _of_lost_columns(claims: Sequence[Claim]) -> set[tuple[tuple[str, ...], str]]:
-    """The GPUs and fields of tables that lost columns: in several fields two values beside each other."""
-    last: dict[tuple[object, ...], Claim] = {}
-    doubled: dict[tuple[str, ...], set[str]] = defaultdict(set)
-    for claim in claims:
-        key = (claim.gpu_ids, claim.field, claim.sparse)
-        before = last.get(key, claim)
-        if before.values != claim.values and claim.line - before.line <= 1:
-            doubled[claim.gpu_ids].add(claim.field)
-        last[key] = claim
-    return {(ids, f) for ids, fields in doubled.items() if len(fields) >= MOSTLY for f in fields}
-
-
 def _is_of_another(wrong: Sequence[Claim]) -> bool:
     """Whether all that is wrong is right of one other product: the name may be the wrong one."""
     claims = [claim for claim in wrong if claim.field not in SHARED]
@@ -296,11 +215,6 @@ def _is_of_another(wrong: Sequence[Claim]) -> bool:
 
 def _is_measured(claim: Claim) -> bool:
     return claim.field.startswith("peak:") or claim.field in MEASURED
-
-
-def _column(claim: Claim) -> tuple[object, ...]:
-    """What the claims of a table about one field of one GPU have alike."""
-    return claim.block // GRID, claim.gpu_ids, claim.field, claim.sparse
 
 
 def _said(claim: Claim) -> tuple[object, ...]:
