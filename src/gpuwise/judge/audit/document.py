@@ -12,7 +12,7 @@ from itertools import pairwise, zip_longest
 
 from gpuwise.facts.catalog import mentions
 from gpuwise.judge.audit import evidence, grid, layout, prose
-from gpuwise.judge.audit.agree import agrees
+from gpuwise.judge.audit.agree import agrees, evidence_of
 from gpuwise.judge.audit.cells import NEAR, SUMMED, ability_of, label_of, own_field, readings
 from gpuwise.judge.audit.explain import may_be_of_die
 from gpuwise.judge.audit.grid import GRID, IN_CONTEXT, Scope, Subject, claim_of, of_form, subject, subject_of
@@ -32,6 +32,8 @@ BEGINS, TITLES = 4, 400
 MOST_TWICE = 2000
 # Fields that a heading may name whose value stands below it.
 MOST_ASKED = 2
+# So many times as much as of a table must the catalog confirm of its lines as they are.
+BETTER = 2
 # So many times what one GPU has is still said of one, beside the count of several.
 LIKE_ONE = 1.5
 # What rows of offers and of speeds state, which describe no GPU.
@@ -401,13 +403,13 @@ class _Walk:
         yield from self.prose(paragraph)
 
     def table_or_lines(self, table: grid.Grid, lines: Sequence[Line]) -> Iterator[Claim | Left]:
-        """The claims of lines as a table, or as they are where the catalog confirms more of them so."""
+        """The claims of lines as a table, or as they are where that is the better reading by far."""
         readers = (copy(self), copy(self))
         for reader in readers:
             reader.spoken, reader.headings = dict(self.spoken), dict(self.headings)
         found = ([*readers[0].table(table)], [*readers[1].lines(lines, plain=True)])
-        right = [sum(isinstance(c, Claim) and not c.several and agrees(c) for c in one) for one in found]
-        best = right[1] > right[0]
+        as_table, as_lines = map(_confirmed, found)
+        best = as_lines > BETTER * max(as_table, 1)
         vars(self).update(vars(readers[best]))
         yield from found[best]
 
@@ -598,6 +600,13 @@ class _Walk:
                     claim = replace(claim, total=total)
                     context = (line.text, self.scope.opening, self.scope.title)
                     yield replace(claim, context=context if claim.field in IN_CONTEXT else ())
+
+
+def _confirmed(found: Sequence[Claim | Left]) -> int:
+    """How many claims of one GPU the catalog confirms, less those that it does not."""
+    claims = [c for c in found if isinstance(c, Claim) and not c.several and evidence_of(c)]
+    right = sum(map(agrees, claims))
+    return 2 * right - len(claims)
 
 
 def _wraps(line: Line, follows: Line, width: int) -> bool:

@@ -11,14 +11,17 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import islice
 
+from gpuwise.facts import catalog
 from gpuwise.judge.audit import agree, explain
 from gpuwise.judge.audit.agree import OF_WIDTH, evidence_of, gpus_with, numbers_of
+from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around
 from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.support import CONFIRMED, Support
 from gpuwise.judge.audit.words import COUNTS
 from gpuwise.model.judgement import Claim, Verdict
 
+OF_MEMORY = frozenset({"memory_bytes_per_s", "memory_bus_bits"})
 # What programs measure, rates of arithmetic apart.
 MEASURED = frozenset({"memory_bytes_per_s", "link_bytes_per_s", "power_w", "boost_hz", "base_hz", "core_hz"})
 # Of so many GPUs a field that stands alike on lines is right, and so many times as often as it is wrong.
@@ -56,19 +59,29 @@ class Doubts:
         self.said = Counter(map(_said, claims))
         self.right = {_said(c) for c, v in self.judged if c.sure and v == "agrees"}
         self.sizes = {(*_size(c), c.block >= GRID) for c in claims if c.field == "memory_bytes"}
+        self.outside = {(c.block, c.gpu_ids) for c, v in self.judged if v == "cannot tell" and _is_outside(c)}
         self.support, self.on_line = support, support.on_line
         self.count_groups()
         self.count_lines()
+        self.count_strangers()
 
     def is_doubtful(self, claim: Claim) -> bool:
         """Whether a claim that contradicts the catalog may have been misread, or be of something else."""
         kind = self.text.explain(claim)[0]
         twice = kind == "internal contradiction"
         of_sheet = twice and self.is_of_sheet(claim)
-        if self.is_said_rightly(claim, kind) or self.is_far_off(claim, kind) or self.is_of_one(claim, kind):
+        if (
+            self.is_measured(claim)
+            or self.is_said_rightly(claim, kind)
+            or self.is_far_off(claim, kind)
+            or self.is_of_one(claim, kind)
+        ):
             return True
         return not self.sheet and (
-            self.fails(claim) or self.is_weak(claim, kind) or (not of_sheet and self.is_in_passing(claim))
+            self.fails(claim)
+            or self.is_weak(claim, kind)
+            or (not of_sheet and (self.is_of_stranger(claim) or self.is_in_passing(claim)))
+            or self.is_foreign(claim)
         )
 
     def count_groups(self) -> None:
@@ -94,6 +107,22 @@ class Doubts:
             if verdict == "agrees" and (claim.field != "memory_bytes" or claim.block >= GRID):
                 for place in (claim.line, -(claim.block // GRID) or claim.line):
                     self.agreed[place].add((claim.field, claim.gpu_ids, claim.line))
+
+    def count_strangers(self) -> None:
+        """Of each product and line what is right and wrong in sentences; of each column of a table the wrong
+        figures of one GPU."""
+        self.strange: dict[tuple[str, int], set[tuple[str, Verdict]]] = defaultdict(set)
+        self.wrong_of: dict[object, set[tuple[float, ...]]] = defaultdict(set)
+        for claim, verdict in self.judged:
+            prose = claim.block < GRID
+            if prose and verdict == "contradicts" and self.text.explain(claim)[0] in PLAIN:
+                # Digits swapped, the base clock: read right, of just this GPU.
+                continue
+            if prose and verdict in ("agrees", "contradicts"):
+                for gpu_id in claim.gpu_ids:
+                    self.strange[agree.product(gpu_id), claim.line].add((claim.field, verdict))
+            elif verdict == "contradicts" and (figures := numbers_of(claim.values)):
+                self.wrong_of[_column(claim)].add(tuple(figures))
 
     def is_of_column(self, claim: Claim) -> bool:
         return claim.block >= GRID or self.support.of(claim) >= ROWS
@@ -156,6 +185,10 @@ class Doubts:
         slip = claim.field in COUNTS and any(agree.is_slip(v, k) for v in stated for k in known)
         return not near and not slip and (bare or kind in UNTELLING)
 
+    def is_measured(self, claim: Claim) -> bool:
+        """Whether a column states several wrong figures of one GPU: what was measured, or paid, of it."""
+        return len(self.wrong_of[_column(claim)]) > 1
+
     def is_headed(self, claim: Claim) -> bool:
         """Whether the head of a row or column says whose it is; in lists not of peaks: there are several."""
         return self.is_of_column(claim) and (claim.block >= GRID or not claim.field.startswith("peak:"))
@@ -177,6 +210,18 @@ class Doubts:
         # A size behind the name that stands in a cell, too, is of a variant that the catalog lacks.
         return several or {(*_size(claim), True), (*_size(claim), False)} <= self.sizes
 
+    def is_of_stranger(self, claim: Claim) -> bool:
+        """Whether of the fields that stand near each other more are wrong of a GPU than right: they are of
+        another product, one named before that the catalog lacks, or one that a sentence goes on about."""
+        if claim.block >= GRID or self.text.explain(claim)[0] in PLAIN:
+            return False
+        lines = range(claim.line - NEARBY, claim.line + NEARBY + 1)
+        own = {*map(agree.product, claim.gpu_ids)}
+        near = {one for line in lines for it in own for one in self.strange.get((it, line), ())}
+        wrong = {field for field, verdict in near if verdict == "contradicts"}
+        right = {field for field, verdict in near if verdict == "agrees"}
+        return len(wrong) > max(1 + (bool(right) or self.is_whole(claim)), len(right))
+
     def is_in_passing(self, claim: Claim) -> bool:
         """Whether a text about something else mentions a GPU: too little near it is right of any."""
         lines = (-(claim.block // GRID), *range(max(claim.line - NEARBY, 1), claim.line + NEARBY + 1))
@@ -190,6 +235,18 @@ class Doubts:
         other = any(f == claim.field and ids != claim.gpu_ids for f, ids, _ in self.agreed[claim.line])
         of_card = self.is_whole(claim) or claim.field in OF_CARDS or column or other
         return not of_card and self.text.explain(claim)[0] not in PLAIN
+
+    def is_foreign(self, claim: Claim) -> bool:
+        """Whether it may be of a card whose memory size the catalog lacks: an H20 with 141 GB."""
+        return claim.field in OF_MEMORY and (claim.block, claim.gpu_ids) in self.outside
+
+
+def _is_outside(claim: Claim) -> bool:
+    """Whether a table says surely that a GPU has a memory size that products outside of the catalog have."""
+    sizes = (size * 2**30 for i in claim.gpu_ids for size in catalog.sizes_outside(i))
+    return claim.field == "memory_bytes" and claim.block >= GRID and claim.sure and any(
+        alike(n, size, agree.FEW_CLOSE) for size in sizes for n in numbers_of(claim.values)
+    )  # fmt: skip
 
 
 def _size(claim: Claim) -> tuple[object, ...]:
@@ -215,6 +272,11 @@ def _is_of_another(wrong: Sequence[Claim]) -> bool:
 
 def _is_measured(claim: Claim) -> bool:
     return claim.field.startswith("peak:") or claim.field in MEASURED
+
+
+def _column(claim: Claim) -> tuple[object, ...]:
+    """What the claims of a table about one field of one GPU have alike."""
+    return claim.block // GRID, claim.gpu_ids, claim.field, claim.sparse
 
 
 def _said(claim: Claim) -> tuple[object, ...]:
