@@ -30,6 +30,8 @@ OF_CELLS = ("memory_bytes", "memory_type")
 # A figure that is so many times the known one, or less, and of no known kind of error is of something else;
 # a clock beyond so many times is a processor's.
 OTHER, CPU = 10.0, 1.45
+# Where so many GPUs have the figures of others, the columns or rows moved.
+MOVED = 3
 # Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text.
 MOSTLY = 4
 # A contradiction is sure only where at least so many claims of its group agree, and no fewer than contradict.
@@ -72,6 +74,7 @@ class Doubts:
         of_sheet = twice and self.is_of_sheet(claim)
         if (
             self.is_measured(claim)
+            or (claim.block >= GRID and len(self.moved[claim.block // GRID, claim.field]) >= MOVED)
             or self.is_said_rightly(claim, kind)
             or self.is_far_off(claim, kind)
             or self.is_of_one(claim, kind)
@@ -89,6 +92,7 @@ class Doubts:
         table; a figure that a text repeats counts once."""
         self.groups: dict[str, Counter[str]] = defaultdict(Counter)
         self.measured: dict[int, Counter[str]] = defaultdict(Counter)
+        self.moved: dict[tuple[int, str], set[tuple[str, ...]]] = defaultdict(set)
         once = {
             (c.block >= GRID and n, c.gpu_ids, c.field, c.stated): (c, v)
             for n, (c, v) in enumerate(self.judged)
@@ -97,6 +101,8 @@ class Doubts:
             # A rate of the other kind is read right: of just this GPU and format.
             if verdict == "contradicts" and (self.text.mechanism(claim) or ("",))[0] in TAKEN_FOR_OTHER:
                 verdict = "agrees"
+            elif verdict == "contradicts" and self.text.explain(claim)[0] == explain.NEIGHBOUR:
+                self.moved[claim.block // GRID, claim.field].add(claim.gpu_ids)
             self.groups[claim.group][verdict] += 1
             self.measured[claim.block // GRID][verdict] += claim.block >= GRID and _is_measured(claim)
 

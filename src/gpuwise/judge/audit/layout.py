@@ -109,6 +109,8 @@ _BRAND = re.compile(r"(?:(?:NVIDIA|AMD|GeForce|RTX|Tesla|Quadro|Radeon) ){1,2}",
 _EMPTY = re.compile(r"(?<=\s)(?:[-\u2013?]|n/a)(?=\s|$)", re.IGNORECASE)
 # The space in "16 384 st.", behind which a unit stands.
 _SPACED = re.compile(r"(?<=[^\d.,]\d) (?=\d{3}(?:,\d)? [^\W\d])|(?<=[^\d.,]\d\d) (?=\d{3}(?:,\d)? [^\W\d])")
+# What names say besides: the power of a laptop's GPU, the type of a memory behind its size.
+_SOLD_AS = re.compile(r"(?<=Laptop) \d{2,3} ?W\b|(?<=\d GB) (?:HBM|GDDR)\w{1,3}$")
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 
 # Characters of a head of which the names are one part of so many.
@@ -194,6 +196,7 @@ def _named_beside(lines: Sequence[Line]) -> tuple[Subject, ...]:
 
 def side_by_side(text: str) -> tuple[Subject, ...]:
     """The GPUs that a title compares, "X vs Y"; empty for any other text."""
+    text = _SOLD_AS.sub("", text)
     tokens = scan(text) if len(text) <= ROW and text[-1:] not in ".;" else ()
     gpus = [t for t in tokens if t.kind == "gpu"]
     if len(gpus) == 1 and (sides := _SIDES.fullmatch(text)):
@@ -1012,6 +1015,7 @@ def _with_empty(text: str) -> tuple[Token, ...]:
 @lru_cache(maxsize=4096)
 def kind(text: str) -> str:
     """G for a GPU's name, F for a field's label, V for all else."""
+    text = _SOLD_AS.sub("", text)
     tokens = scan(text) if len(text) <= SHORT else ()
     if not tokens:
         # "Bus", "Error correction (ECC)": words that name a field only where they are a whole label.
@@ -1077,6 +1081,13 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
 def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """GPUs on a line each, or those of the title, then labels and values on a line each."""
     gpus = known = _run(lines, start, "G")
+    if (
+        gpus
+        and start
+        and kind(lines[start - 1].text) == "G"
+        and lines[start - 1].paragraph == lines[start].paragraph
+    ):
+        return None  # The head begins above
     # One that the catalog lacks may stand below one that it has, as the title says; "FP64" there is a label.
     titles = " ".join((scope.title, *(line.text for line in lines[max(0, start - MOST_MISSED) : start])))
     while 0 < gpus < MOST_GPUS and start + gpus < len(lines) and (
