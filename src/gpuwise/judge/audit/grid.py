@@ -1090,7 +1090,7 @@ class Grid:
         return any(t.field in FORMATS for cell in cells for t in scan(cell.text[:NAME]))
 
     def narrowed(self, owner: Subject, row: Sequence[Cell], name: int) -> Subject:
-        """The variants that a column for form or memory leaves: "H100 | SXM5"; a row of two sizes is of both."""
+        """The variants that a column for form or memory leaves: "H100 | SXM5"; of two sizes both."""
         words = [scan(cell.text) for cell in row[: len(self.header)]]
         both = any(sum(len(t.numbers) for t in one if t.dimension == "bytes") > 1 for one in words)
         for column, (cell, one) in enumerate(zip(row, words, strict=False)):

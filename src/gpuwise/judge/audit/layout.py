@@ -1081,12 +1081,8 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
 def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """GPUs on a line each, or those of the title, then labels and values on a line each."""
     gpus = known = _run(lines, start, "G")
-    if (
-        gpus
-        and start
-        and kind(lines[start - 1].text) == "G"
-        and lines[start - 1].paragraph == lines[start].paragraph
-    ):
+    before = lines[max(0, start - 1)]
+    if start and gpus and before.paragraph == lines[start].paragraph and kind(before.text) == "G":
         return None  # The head begins above
     # One that the catalog lacks may stand below one that it has, as the title says; "FP64" there is a label.
     titles = " ".join((scope.title, *(line.text for line in lines[max(0, start - MOST_MISSED) : start])))
