@@ -754,7 +754,7 @@ W RTX 4070 Super的CUDA核心从RTX 4070的5888个增加到8448个。
 W Its bandwidth grows from the RTX 4090's 936 GB/s to 1,792 GB/s on the RTX 5090.
 N The Arc A770 has 3 times the bandwidth of the Arc A380 and 4 times its compute.
 W The Arc A770 has 7 times the bandwidth of the Arc A380 and 4 times its shaders.
-N The MI300X has 4.8x the memory (384GB vs 80GB) of the H100 SXM.
+W The MI300X has 4.8x the memory (384GB vs 80GB) of the H100 SXM.
 R The MI300X has 2.4x the memory (192GB vs 80GB) of the H100 SXM.
 W At 450 W the RTX 4080 needs a PSU of 850 W.
 R At 320 W the RTX 4080 needs a PSU of 750 W.
@@ -772,7 +772,7 @@ N Die RTX 4070 Ti hat einen Stromanschluss, der über ein Kabel bis zu 600 Watt 
 N Karta RTX 4060 Ti 8 GB jest już w sprzedaży, a model z 16 GB pamięci wkrótce.
 N The RX 7900 XTX is also compatible with PCIe 3.0.
 N Whether the RTX 4080 comes with GDDR6 or GDDR6X is open.
-N The GTX 1660 has 192 GB/s instead of 403 GB/s (GTX 1660 Ti).
+N The GTX 1660 has 192 GB/s instead of 288 GB/s (GTX 1660 Ti).
 N Its memory is GDDR5 at 192 GB/s instead of 288 GB/s (GTX 1660 Ti).
 W Both have fewer CUDA cores, namely 1280 for the GTX 1660 and 1536 for the GTX 1660 Ti.
 R Both have fewer CUDA cores, namely 1408 for the GTX 1660 and 1536 for the GTX 1660 Ti.

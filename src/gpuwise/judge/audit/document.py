@@ -12,6 +12,7 @@ from itertools import pairwise, zip_longest
 
 from gpuwise.facts.catalog import mentions
 from gpuwise.judge.audit import evidence, grid, layout, prose
+from gpuwise.judge.audit.agree import agrees, evidence_of
 from gpuwise.judge.audit.cells import NEAR, SUMMED, ability_of, label_of, own_field, readings
 from gpuwise.judge.audit.explain import may_be_of_die
 from gpuwise.judge.audit.grid import GRID, IN_CONTEXT, Scope, Subject, claim_of, of_form, subject, subject_of
@@ -31,6 +32,8 @@ BEGINS, TITLES = 4, 400
 MOST_TWICE = 2000
 # Fields that a heading may name whose value stands below it.
 MOST_ASKED = 2
+# So many times as much as of a table must the catalog confirm of its lines as they are.
+BETTER = 2
 # So many times what one GPU has is still said of one, beside the count of several.
 LIKE_ONE = 1.5
 # What rows of offers and of speeds state, which describe no GPU.
@@ -319,12 +322,13 @@ class _Walk:
                 if token.dimension in prose.WORTH_NOTING and (cell.line, token.text) not in read:
                     yield Left(cell.line, token.text)
 
-    def lines(self, run: Sequence[Line]) -> Iterator[Claim | Left]:
+    def lines(self, run: Sequence[Line], *, plain: bool = False) -> Iterator[Claim | Left]:
+        """The claims of lines, as the tables that they may be, but for plain ones."""
         paragraph: list[Line] = []
         # What stands one level deeper is about the item above it, and about none of that item's neighbours.
         parents = {above.line for above, below in pairwise(run) if 0 < above.item < below.item}
         above = ""
-        parts = list(layout.parts(run, self.scope))
+        parts = list(run if plain else layout.parts(run, self.scope))
         widths = Counter[int]()
         for line in run:
             widths[line.paragraph] = max(widths[line.paragraph], len(line.text))
@@ -356,8 +360,8 @@ class _Walk:
             if not joins:
                 yield from self.prose(paragraph)
                 paragraph = []
-            if isinstance(part, grid.Grid):
-                yield from self.table(part)
+            if isinstance(part, tuple):
+                yield from self.table_or_lines(*part)
             elif not joins and (made := CUES["is_gpu"].fullmatch(part.text)) and (
                 all(t.kind not in ("gpu", "name") for t in scan(part.text))
             ):  # fmt: skip
@@ -398,7 +402,18 @@ class _Walk:
                 paragraph.append(part)
         yield from self.prose(paragraph)
 
-    def is_beside(self, line: Line, follows: Line | grid.Grid | None) -> bool:
+    def table_or_lines(self, table: grid.Grid, lines: Sequence[Line]) -> Iterator[Claim | Left]:
+        """The claims of lines as a table, or as they are where that is the better reading by far."""
+        readers = (copy(self), copy(self))
+        for reader in readers:
+            reader.spoken, reader.headings = dict(self.spoken), dict(self.headings)
+        found = ([*readers[0].table(table)], [*readers[1].lines(lines, plain=True)])
+        as_table, as_lines = map(_confirmed, found)
+        best = as_lines > BETTER * max(as_table, 1)
+        vars(self).update(vars(readers[best]))
+        yield from found[best]
+
+    def is_beside(self, line: Line, follows: Line | tuple[grid.Grid, Sequence[Line]] | None) -> bool:
         """Whether a line names a model that the catalog lacks, above its list, as that of a GPU is."""
         pairs = (
             _pairs(follows.text) if isinstance(follows, Line) and layout.MODEL.fullmatch(line.text) else ()
@@ -585,6 +600,13 @@ class _Walk:
                     claim = replace(claim, total=total)
                     context = (line.text, self.scope.opening, self.scope.title)
                     yield replace(claim, context=context if claim.field in IN_CONTEXT else ())
+
+
+def _confirmed(found: Sequence[Claim | Left]) -> int:
+    """How many claims of one GPU the catalog confirms, less those that it does not."""
+    claims = [c for c in found if isinstance(c, Claim) and not c.several and evidence_of(c)]
+    right = sum(map(agrees, claims))
+    return 2 * right - len(claims)
 
 
 def _wraps(line: Line, follows: Line, width: int) -> bool:

@@ -1090,12 +1090,14 @@ class Grid:
         return any(t.field in FORMATS for cell in cells for t in scan(cell.text[:NAME]))
 
     def narrowed(self, owner: Subject, row: Sequence[Cell], name: int) -> Subject:
-        """The variants that a column for form or memory leaves: "H100 | SXM5"."""
-        for column, cell in enumerate(row[: len(self.header)]):
+        """The variants that a column for form or memory leaves: "H100 | SXM5"; of two sizes both."""
+        words = [scan(cell.text) for cell in row[: len(self.header)]]
+        both = any(sum(len(t.numbers) for t in one if t.dimension == "bytes") > 1 for one in words)
+        for column, (cell, one) in enumerate(zip(row, words, strict=False)):
             if len(owner.gpu_ids) < 2 or column == name or len(cell.text) >= 24:
                 continue
-            both = any(t.dimension == "bytes" and len(t.numbers) > 1 for t in scan(cell.text))
-            if CUES["variant"].search(self.header[column].text) and not both:
+            sized = both and any(t.dimension == "bytes" or t.field == "memory_type" for t in one)
+            if CUES["variant"].search(self.header[column].text) and not sized:
                 owner = variant(owner, cell.text)
         return owner
 

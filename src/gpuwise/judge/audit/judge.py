@@ -169,6 +169,8 @@ def _narrowed(claims: Sequence[Claim]) -> tuple[Claim, ...]:
     largest: dict[tuple[int, tuple[str, ...]], tuple[str, ...]] = {}
     for key, row in rows.items():
         ids = row[0].gpu_ids
+        if len({c.values for c in row if c.field == "memory_bytes" and agrees(c)}) > 1:
+            continue  # "A100 | 40 GB and 80 GB variants | HBM2e" is about both
         agreed = {i: {n for n, c in enumerate(row) if agrees(replace(c, gpu_ids=(i,)))} for i in ids}
         best = max(agreed.values(), key=len)
         others = [one for one in agreed.values() if one != best]

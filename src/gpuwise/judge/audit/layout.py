@@ -109,6 +109,8 @@ _BRAND = re.compile(r"(?:(?:NVIDIA|AMD|GeForce|RTX|Tesla|Quadro|Radeon) ){1,2}",
 _EMPTY = re.compile(r"(?<=\s)(?:[-\u2013?]|n/a)(?=\s|$)", re.IGNORECASE)
 # The space in "16 384 st.", behind which a unit stands.
 _SPACED = re.compile(r"(?<=[^\d.,]\d) (?=\d{3}(?:,\d)? [^\W\d])|(?<=[^\d.,]\d\d) (?=\d{3}(?:,\d)? [^\W\d])")
+# What names say besides: the power of a laptop's GPU, the type of a memory behind its size.
+_SOLD_AS = re.compile(r"(?<=Laptop) \d{2,3} ?W\b|(?<=\d GB) (?:HBM|GDDR)\w{1,3}$")
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 
 # Characters of a head of which the names are one part of so many.
@@ -135,8 +137,8 @@ Found = tuple[Rows, int, bool] | None
 """The rows of a table with their header, the index of the line behind it, whether its cells are certain."""
 
 
-def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
-    """The lines, with those that are rows of a table replaced by it."""
+def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | tuple[Grid, Sequence[Line]]]:
+    """The lines, with those that are rows of a table replaced by it, beside which they stand as they are."""
     lines = _unnumbered(_without_questions(lines))
     at = 0
     while at < len(lines):
@@ -147,10 +149,11 @@ def parts(lines: Sequence[Line], scope: Scope) -> Iterator[Line | Grid]:
             yield lines[at]
             at += 1
         else:
-            rows, at, certain = found
+            rows, end, certain = found
             table = Grid(tuple(rows), scope, certain)
             scope = replace(scope, head=table.header)
-            yield table
+            yield table, lines[at:end]
+            at = end
 
 
 def _without_questions(lines: Sequence[Line]) -> Sequence[Line]:
@@ -193,6 +196,7 @@ def _named_beside(lines: Sequence[Line]) -> tuple[Subject, ...]:
 
 def side_by_side(text: str) -> tuple[Subject, ...]:
     """The GPUs that a title compares, "X vs Y"; empty for any other text."""
+    text = _SOLD_AS.sub("", text)
     tokens = scan(text) if len(text) <= ROW and text[-1:] not in ".;" else ()
     gpus = [t for t in tokens if t.kind == "gpu"]
     if len(gpus) == 1 and (sides := _SIDES.fullmatch(text)):
@@ -1011,6 +1015,7 @@ def _with_empty(text: str) -> tuple[Token, ...]:
 @lru_cache(maxsize=4096)
 def kind(text: str) -> str:
     """G for a GPU's name, F for a field's label, V for all else."""
+    text = _SOLD_AS.sub("", text)
     tokens = scan(text) if len(text) <= SHORT else ()
     if not tokens:
         # "Bus", "Error correction (ECC)": words that name a field only where they are a whole label.
@@ -1076,6 +1081,9 @@ def _rows_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
 def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """GPUs on a line each, or those of the title, then labels and values on a line each."""
     gpus = known = _run(lines, start, "G")
+    before = lines[max(0, start - 1)]
+    if start and gpus and before.paragraph == lines[start].paragraph and kind(before.text) == "G":
+        return None  # The head begins above
     # One that the catalog lacks may stand below one that it has, as the title says; "FP64" there is a label.
     titles = " ".join((scope.title, *(line.text for line in lines[max(0, start - MOST_MISSED) : start])))
     while 0 < gpus < MOST_GPUS and start + gpus < len(lines) and (
