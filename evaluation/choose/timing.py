@@ -2,10 +2,10 @@
 
     python -m evaluation.choose.timing results/choose/timing.json
 
-The offers are drawn with a seed from those that ship and given to the GPUs and counts in turn; GPUs beside
-those that have an offer are drawn from the catalog. Medians of five answers of one process, of the processor
-and of the wall clock: `first` predicts every speed (a new process has to), `again` is the same question to the
-same process with the speeds in its memory, `judged` is the ranking alone.
+Offers are drawn with a seed from the rents that ship and given to GPUs and counts in turn; GPUs beside those
+that have an offer are drawn from the catalog. Seconds of the processor and of the clock: `first` has every
+speed to predict, as a new process does; `again` is the median of five answers to the same question with
+the speeds in memory.
 """
 
 from __future__ import annotations
@@ -15,27 +15,23 @@ import platform
 import random
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from gpuwise import Need, choose, need_for
 from gpuwise.facts import catalog
-from gpuwise.facts.prices import Offer
-from gpuwise.jobs.choosing import _Market
-from gpuwise.jobs.choosing import choose, need_for
 from gpuwise.jobs.facts import Facts
-from gpuwise.judge.choose import decide
-from gpuwise.judge.choose import need as needs
-from gpuwise.predictor.forecast import forecast
+from gpuwise.model.gpu import Offer
 
 SEED, GPUS, OFFERS, COUNTS, TIMES = 27, 300, 5_000, 8, 5
 WORK = ("resnet50", "llama-3.1-70b")
 RENTED = ("on-demand", "spot", "reserved", "community")
 
 
-def market(known: tuple[Offer, ...]) -> tuple[Offer, ...]:
+def market(known: Sequence[Offer]) -> tuple[Offer, ...]:
     """5,000 offers of 300 GPUs, 1 to 8 of each."""
     drawn = random.Random(SEED)
     names = sorted({o.gpu_ids[0] for o in known if o.gpu_ids})
@@ -50,14 +46,15 @@ def market(known: tuple[Offer, ...]) -> tuple[Offer, ...]:
     )  # fmt: skip
 
 
-def timed(what: Callable[[], Any], times: int = TIMES) -> dict[str, float]:
-    """Median seconds."""
-    taken = []
+def seconds(need: Need, facts: Facts, times: int) -> dict[str, float]:
+    """Medians of some answers."""
+    taken = list[tuple[float, float]]()
     for _ in range(times):
         wall, cpu = time.perf_counter(), time.process_time()
-        what()
+        choose(need, facts)
         taken.append((time.process_time() - cpu, time.perf_counter() - wall))
-    return {"cpu_s": round(median(t[0] for t in taken), 3), "wall_s": round(median(t[1] for t in taken), 3)}
+    cpus, walls = zip(*taken, strict=True)
+    return {"cpu_s": round(median(cpus), 3), "wall_s": round(median(walls), 3)}
 
 
 def main(out: Path) -> None:
@@ -66,9 +63,8 @@ def main(out: Path) -> None:
     found: dict[str, Any] = {"python": platform.python_version(), "machine": platform.machine()}
     for name in WORK:
         need = replace(need_for(name), gpus=(1, COUNTS))
-        row = found[name] = {"first": timed(lambda: choose(need, facts), 1)}
-        row["again"] = timed(lambda: choose(need, facts))
-        print(name, row)
+        found[name] = {"first": seconds(need, facts, 1), "again": seconds(need, facts, TIMES)}
+        print(name, found[name])
     out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 

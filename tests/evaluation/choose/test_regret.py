@@ -42,7 +42,7 @@ def test_small_menus_are_drawn_alike_each_time() -> None:
 
 def test_the_raw_scores_reach_what_the_page_says() -> None:
     raw = json.loads(RAW.read_text())
-    # Rows of NCF on several H100 state a hundred times the speed of one: only those of a credible scaling count.
+    # Rows of NCF on several H100 state up to 47 times the speed per GPU of one.
     for part in ("one GPU", "1 to 8 GPUs, credible"):
         for kind in ("full", "random menus of 3"):
             assert raw[part][kind]["mean"] <= 0.05
@@ -51,7 +51,8 @@ def test_the_raw_scores_reach_what_the_page_says() -> None:
         dear = {task for task, found in raw[part]["tasks"].items() if found["regret"] >= 0.01}
         assert dear <= {"fp16.tacotron2", "fp32.gnmt"}
     others = [found["regret"] for task, found in raw["1 to 8 GPUs"]["tasks"].items() if "ncf" not in task]
-    assert len(others) == 18 and sum(others) / 18 <= 0.05
+    assert len(others) == 18
+    assert sum(others) / 18 <= 0.05
     page = (RAW.parents[2] / "docs" / "notes" / "choices.md").read_text(encoding="utf-8")
     for part in ("one GPU", "1 to 8 GPUs", "1 to 8 GPUs, credible"):
         for kind in ("full", "random menus of 3"):
