@@ -407,11 +407,15 @@ class _Walk:
         readers = (copy(self), copy(self))
         for reader in readers:
             reader.spoken, reader.headings = dict(self.spoken), dict(self.headings)
-        found = ([*readers[0].table(table)], [*readers[1].lines(lines, plain=True)])
-        as_table, as_lines = map(_confirmed, found)
-        best = as_lines > BETTER * max(as_table, 1)
+        found, best = [*readers[0].table(table)], 0
+        least = BETTER * max(_confirmed(found), 1)
+        # Lines claim no more than they have figures and names.
+        if sum(t.kind in ("value", "name") for line in lines for t in scan(line.text)) > least:
+            as_lines = [*readers[1].lines(lines, plain=True)]
+            if _confirmed(as_lines) > least:
+                found, best = as_lines, 1
         vars(self).update(vars(readers[best]))
-        yield from found[best]
+        yield from found
 
     def is_beside(self, line: Line, follows: Line | tuple[grid.Grid, Sequence[Line]] | None) -> bool:
         """Whether a line names a model that the catalog lacks, above its list, as that of a GPU is."""
