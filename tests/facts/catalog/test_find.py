@@ -139,6 +139,10 @@ def test_all_variants_of_a100_are_listed() -> None:
         ("M4", "apple-m4", {"tesla-m4"}),
         ("7900", "rx-7900-xtx", {"rx-7900-xt"}),
         ("orin nano", "jetson-orin-nano-super", {"jetson-orin-nano-8gb"}),
+        # These are the names of one variant, and what people call all of them.
+        ("rtx 3050", "rtx-3050", {"rtx-3050-6gb", "rtx-3050-4gb"}),
+        ("NVIDIA GeForce RTX 2060", "rtx-2060", {"rtx-2060-12gb"}),
+        ("W7800", "radeon-pro-w7800", {"radeon-pro-w7800-48gb"}),
     ],
 )
 def test_a_generic_name_is_the_usual_variant_with_a_note(name: str, gpu_id: str, others: set[str]) -> None:
@@ -226,6 +230,11 @@ def test_a_product_line_has_no_usual_variant(name: str) -> None:
 def test_a_wrong_brand_is_not_ignored(name: str) -> None:
     with pytest.raises(InputError):
         catalog.resolve(name)
+
+
+def test_an_id_is_of_one_variant() -> None:
+    assert catalog.resolve("rtx-2060").others == ()
+    assert catalog.resolve("rtx 2060 6gb").note == ""
 
 
 def test_every_usual_name_resolves_to_its_gpu() -> None:

@@ -788,9 +788,10 @@ N The H100 has 16,896 CUDA cores; half as many, 8,448, compute FP64.
 W The H100 SXM has 16,896 CUDA cores, and the RTX 4090 has 14,336 CUDA cores.
 N The GTX 1080 Ti reaches 10.6 TFLOPS in FP32.
 W The GTX 1080 Ti reaches 8.1 TFLOPS in FP32.
-N The GTX 1080 Ti reaches 22.7 TFLOPS in FP16.
 N The RX 7800 XT came for 549 euros.
 N A GB200 superchip holds 384 GB and moves 16 TB/s.
+N The Tesla P40 reaches 23.5 TFLOPS in FP16.
+R The H200 has 141 GB, which are 131 GiB.
 N The RTX 5090 peaks at 640 W for milliseconds.
 W The L40S with 48 GB of memory peaks at 337 TFLOPS in FP8.
 N The RTX 3060 is nowhere near 1 TB/s of bandwidth.

@@ -1201,3 +1201,12 @@ def test_columns_of_chips_are_of_the_products_that_are_made_of_them() -> None:
     # The whole chip has what no product uses all of.
     assert {f.verdict for f in found if f.field == "sm_count"} <= {"cannot tell", "agrees"}
     assert sum(f.verdict == "agrees" for f in found) >= 14
+
+
+@pytest.mark.parametrize("caption", ["Table 2: Memory bandwidth (GB/s)", "Memory bandwidth in GB/s"])
+@pytest.mark.parametrize("head", ["Value", "Result"])
+def test_words_above_a_table_give_its_numbers_a_field_and_a_unit(caption: str, head: str) -> None:
+    rows = "| RTX 2080 Ti | 616 |\n| GTX 1080 Ti | 384 |\n| TITAN RTX | 672 |"
+    found = audit.audit_text(f"{caption}\n\n| GPU | {head} |\n|---|---|\n{rows}\n", "t.md").findings
+    assert [f.field for f in found] == ["memory_bytes_per_s"] * 3
+    assert [f.verdict for f in found] == ["agrees", "contradicts", "agrees"]

@@ -60,7 +60,12 @@ def resolve(name: str) -> Resolved:
     """
     spec = exact(name)
     if spec is not None:
-        return Resolved(spec=spec)
+        # "RTX 2060" is the name of one variant, and what all of them are called; its id is of it alone.
+        generic = name != spec.id and _atoms(name) in map(_atoms, load.usual().get(spec.id, ()))
+        others = [other for other in _meant(name.strip()) if other != spec.id] if generic else []
+        return Resolved(
+            spec=spec, others=tuple(others), note=_note(name.strip(), spec.id, others) if others else ""
+        )
     name = written = name.strip()[:LONGEST_NAME]
     machine = re.sub(r"[ -]?\bstandard[ _]", "", name.casefold()).replace(" ", "_")
     for row in load.rows("instances.csv"):
@@ -80,10 +85,14 @@ def resolve(name: str) -> Resolved:
             one.id for one in meant if not made or (one.architecture or "-").split()[0].casefold() in made
         ] or [""]
         if chosen:
-            also = f"; it can also mean {some(others, _LISTED)}" if others else ""
-            note = f"{written!r} is taken as {chosen}{also}"
+            note = _note(written, chosen, others)
             return Resolved(spec=load.get(chosen), others=tuple(others), note=note)
     raise not_found(name)
+
+
+def _note(written: str, chosen: str, others: Sequence[str]) -> str:
+    also = f"; it can also mean {some(others, _LISTED)}" if others else ""
+    return f"{written!r} is taken as {chosen}{also}"
 
 
 # A number of GPUs as people write it: 8xH100, gpu_8x_a100, 8 H100; behind it: H100:8, H100x8, H100 (x8).

@@ -153,7 +153,10 @@ def same(claim: Claim, stated: Number | str, known: float | str) -> bool:
     if decimal and claim.field in DECIMAL and is_near(claim, stated, known * DECIMAL[claim.field]):
         # Product numbers are GiB on most cards and decimal GB on some; both count. Programs print both, too.
         return True
-    return is_near(claim, stated, known)
+    # "141 GB (131 GiB)" is right of what its vendor counts in decimal GB.
+    binary = claim.field == "memory_bytes" and "GiB" in claim.stated
+    ways = (known, known / DECIMAL["memory_bytes"]) if binary else (known,)
+    return any(is_near(claim, stated, one) for one in ways)
 
 
 def is_near(claim: Claim, stated: Number, known: float) -> bool:

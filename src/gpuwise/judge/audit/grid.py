@@ -389,6 +389,8 @@ class Grid:
     """Whether words above the table name a throughput."""
     above: frozenset[str] = frozenset()
     """What words above the table say: that its prices are for an hour, that it is of whole dies."""
+    units: Mapping[str | None, tuple[str, float] | None] = field(default_factory=dict)
+    """By the field that words above the table name, the unit that they give it."""
     stars: tuple[str, ...] = ()
     """Marks of labels that stand without them, too: those of rates with sparsity."""
     of_parts: frozenset[int] = frozenset()
@@ -488,6 +490,9 @@ class Grid:
         tensor = (label_of(t) for t in titles if CUES["on_tensor"].search(t[:NAME]))
         self.on_tensor_cores = frozenset((la.fields[0], la.sparse) for la in tensor if len(la.fields) == 1)
         self.speed = any("throughput" in label_of(text).fields for text in around[:2])
+        # "Table 2: Memory bandwidth (GB/s)" says what numbers below "Value" may be, and in which unit.
+        said = [label_of(text) for text in around[:2] if len(text) <= NAME]
+        self.units = {la.first: la.unit for la in said if len(la.fields) == 1 and la.unit}
         self.measured = any(
             CUES["measured_rate"].search(text)
             or CUES["tokens"].search(text)
@@ -891,7 +896,8 @@ class Grid:
         # A line above the table that names formats says which rates it has.
         formats = {t.field for t in scan(self.scope.above[:NAME]) if t.field[:5] == "peak:" != t.field}
         for name in INFERRED if len(cells) > 1 else ():
-            label = replace(label_of(name), unit=label_of(text).unit)
+            label = label_of(name)
+            label = replace(label, unit=label_of(text).unit or self.units.get(label.first))
             if formats and label.fields[0][:5] == "peak:" and label.fields[0] not in formats:
                 continue
             if re.search(r"\bTOPS", text) and label.first != "peak:int8":
