@@ -453,7 +453,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         return f"Not overkill: nothing that costs less does this work than {name}."
     if cost and cost < phrases.WORTH_A_WORD:
         much = "not worth it" if least.throughput.value > first.throughput.value else "overkill"
-        return f"{begun(name)} {'is' if first.count == 1 else 'are'} {much}: for {significant(cost)} of the cost, {does}."
+        verb = "is" if first.count == 1 else "are"
+        return f"{begun(name)} {verb} {much}: for {significant(cost)} of the cost, {does}."
     return f"Not overkill by the cost of the work; the least that does it: {does}."
 
 
