@@ -839,3 +839,12 @@ def test_an_hour_that_is_paid_whole_is_known_as_well_as_its_price() -> None:
     assert option.time_s.high < 3600
     for end in ("low", "value", "high"):
         assert getattr(option.cost_usd, end) == pytest.approx(getattr(option.price_usd, end), rel=1e-3)
+
+
+def test_people_at_the_same_time_share_a_machine_and_no_card() -> None:
+    text = "3 of us fine-tune mistral 7b by qlora at the same time, {} office, 8000 dollars"
+    one, own = (choose(text.format(where), Facts(today=DAY)).value for where in ("one box in the", "in an"))
+    for found, number in ((one, 1), (own, 3)):
+        first = found.options[0]
+        assert first.host_usd == pytest.approx(number * host_of(first.gpu_id, 3 // number)[1])
+    assert one.need.users == own.need.users == 3

@@ -920,7 +920,7 @@ def test_a_machine_that_is_there_takes_one_card_unless_more_are_said() -> None:
         ("qwen3-8b to 80 people, 12 of them at once, 4k context each", "users", 12),
         ("90 concurrent users of qwen3-8b with 5000 token prompts", "items", None),
         ("90 concurrent users of qwen3-8b with 5000 token prompts", "users", 90),
-        ("bert-large, 30 queries a second, p95 below 40 ms", "latency_s", None),
+        ("bert-large, 30 queries a second, p95 below 40 ms", "latency_s", 0.04),
         ("an alternative to the A40 for bert-large, 2 dollars an hour", "sets", ()),
         ("buy 6 notebooks for a course in computer vision, 9000 euros", "users", 6),
         ("buy 6 notebooks for a course in computer vision, 9000 euros", "workloads", (("resnet50", 1.0),)),
@@ -1586,3 +1586,42 @@ def test_hours_without_work_of_what_stays_on_are_said_not_to_count(text: str, we
     need = asked(text)
     assert need.assumptions.hours_per_week == week
     assert any("draws idle" in note for note in need.notes) == idle
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "3 of us fine-tune mistral 7b by qlora at the same time, one box, 6000 dollars",
+            {"users": 3, "one_machine": True, "gpus": (1, 1)},
+        ),
+        ("two postdocs and a student, each trains bert-large simultaneously", {"users": 3, "sharing": 0}),
+        (
+            "upscaling 4x photos with sdxl at home, about 300 a night, 700 dollars",
+            {"gpus": (1, 1), "items": 300.0},
+        ),
+        ("llama 8b for 40 employees, no more than 2 s for the first word, rent", {"first_token_s": 2.0}),
+        (
+            "keep paying 0.9 dollars per 1M tokens for llama 70b or rent our own, 300M tokens a day",
+            {"acquire": "rent"},
+        ),
+        (
+            "cfd in fp64, memory bandwidth bound, the 200 GB domain is split, rent",
+            {"total_gb": 200.0, "workloads": (("stencil", 1.0),)},
+        ),
+        ("resale value of a 5090 after 2 years", {"asks": "resale", "acquire": "own"}),
+        ("80 % llama 3.1 8b inference, 20 % bert-large training, buy", {"also": ("train:bert-large",)}),
+        ("serve llama 8b to 20 people during exam week only, 8 h a day", {"hire_h": 56.0, "acquire": "rent"}),
+        ("law firm, 25 people, llama 8b, buy", {"concurrent": 5}),
+        ("around 4000 of them, old slides, llama 8b, a card for 800 dollars", {"gpus": (1, 1)}),
+    ],
+)
+def test_what_stood_in_questions_of_december(text: str, said: dict[str, object]) -> None:
+    need = asked(text)
+    assert {name: getattr(need, name) for name in said} == said
+
+
+def test_a_card_that_nobody_knows_is_named() -> None:
+    need = asked("is the RTX 5095 Super Ti 28GB good enough for a 14b model")
+    assert "rtx-5090" in need.corrected[0]
+    assert (need.memory_gb, need.sets) == (None, ())

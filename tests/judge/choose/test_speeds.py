@@ -431,3 +431,9 @@ def test_machines_apart_hold_a_copy_each_for_their_share_of_the_people() -> None
 )
 def test_formats_without_units_are_known(gpu: str, weights: str, lacks: bool) -> None:
     assert no_units(gpu, Precision(weights)) is lacks
+
+
+def test_copies_that_people_share_unevenly_count_only_their_answers() -> None:
+    one = made_up(gpu_id="l40s", throughput=around(100.0, 1.1))
+    rates = [speeds.times(one, 4, people).throughput.value for people in (0, 12, 13)]
+    assert rates == pytest.approx([400.0, 400.0, 325.0])

@@ -145,7 +145,7 @@ def fitting(numbers: Callable[[str], str]) -> Iterator[str]:
         yield f"{number} {fit.why_not('abcdefghi', left)}"
     for gpu, acquire in product(("rtx-4090", "a100-sxm4-80gb", "h200-sxm", "gb10"), ("own", "rent", "both")):
         need = _need(acquire=acquire, providers=("cloud",), region="Europe", sold=("new", "used"))
-        yield f"{gpu} {acquire} {numbers(text := fit.no_price(need, gpu, offers))} {len(text.split())}"
+        yield f"{gpu} {acquire} {numbers(text := fit.no_price(need, gpu, offers).detail)} {len(text.split())}"
 
 
 def costs() -> Iterator[str]:

@@ -29,6 +29,7 @@ from gpuwise.model import units
 from gpuwise.model.gpu import MODULES
 from gpuwise.model.judgement import Assumptions, Need
 from gpuwise.model.units import Latency, Work
+from gpuwise.workloads import registry
 
 _ASSUMED = frozenset(each.name for each in fields(Assumptions))
 WEEK = "hours_per_week"  # The field of a week's use
@@ -887,9 +888,12 @@ class _Reader(Worked):
                     self.fields["asks"] = "able"
         answers = is_model(named, self.mode) or ("decode" in named and "title" not in self.fields)
         if self.late and "latency" in self.fields and not answers:
-            del self.fields["latency"]
+            late = self.fields.pop("latency")
             self.notes = [n for n in self.notes if self.late not in n and not n.startswith("an answer of")]
-            self.ignore(self.late)  # Only of what answers token by token is the time of an answer known
+            if "m" in self.late and self.mode == "infer" and named in registry.names():
+                self.fields["latency"] = late._replace(kind="step")  # Of a batch
+            else:
+                self.ignore(self.late)  # Only of what answers token by token is the time of an answer known
         if (again := self.work and self.work.period_s) and (late := self.fields.pop("deadline_s", None)):
             self.assumed["utilisation"] = min(1.0, late / again)
             self.notes.append(f"each time within {units.seconds(late)}")
