@@ -271,7 +271,7 @@ def test_no_machine_is_said_to_hold_several_laptop_gpus() -> None:
 
 
 def test_a_measurement_at_a_small_batch_does_not_answer_for_the_best() -> None:
-    """A decode step of 16 sequences takes about as long as one of 64: an H200 must not stand behind an H100."""
+    """A step of 16 sequences takes about as long as one of 64: an H200 must not stand behind an H100."""
     decode = RunConfig(workload="llm-8b-decode", mode="infer", precision="bf16", compile=True)
     best = one(decode, "h200-sxm")
     assert best.measured is None

@@ -324,7 +324,7 @@ def host_work(trace: Trace) -> Mapping[str, float]:
         return found | {"call": calls["modules"]} if trace.replayed else found
     # What goes through all places of a recurrent network is launched once, with its products of rows.
     passes = [k for k in trace.kernels if k.phase != "optimiser" and not k.name.endswith(HELD)]
-    # Where torch has no kernel of all experts it goes through them (GroupedMMUtils.h, `_grouped_mm_fallback`).
+    # Where torch has no kernel of all experts it goes through them (GroupedMMUtils.h, `_grouped_mm_fallback`)
     cut = _EXPERT_CALLS * sum(k.count for k in passes if EXPERTS in k.name and k.shape[0] == 1)
     if trace.compiled:
         found["entered"] += 1.0 + training
