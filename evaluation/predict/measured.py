@@ -31,7 +31,7 @@ PUBLIC_SCRIPT = "aime_"
 
 
 OTHER_LAYOUT = "lambda_dlbench"
-"""The source whose ResNet-50 is channels first under autocast, which is another step: the set `lambda` has it."""
+"""The source whose ResNet-50 is channels first under autocast: another step, which the set `lambda` has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
