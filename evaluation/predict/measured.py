@@ -30,6 +30,10 @@ PUBLIC_SCRIPT = "aime_"
 """How names of sources begin that ran the script which the recipe `script` repeats."""
 
 
+OTHER_LAYOUT = "lambda_dlbench"
+"""The source whose ResNet-50 is channels first under autocast: another step, which the set `lambda` has."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """One measured step."""
@@ -116,6 +120,7 @@ def others(n_gpus: int = 1, *, article: bool = False) -> Iterator[Row]:
             or found.gpu_id not in gpu_ids()
             or found.question.workload not in NETWORKS
             or (found.gpus > 1) != (n_gpus > 1)
+            or whose == OTHER_LAYOUT
         ):
             continue
         config = RunConfig(

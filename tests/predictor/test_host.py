@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gpuwise.predictor.card import card
 from gpuwise.predictor.kernels import Kernel, KernelClass, Memory, Phase, Trace
 from gpuwise.predictor.rates import hosts, usual
-from gpuwise.predictor.step import halves_with, spent
+from gpuwise.predictor.step import halves_with, host_work, spent
 from gpuwise.predictor.step import host_waits as waits
 
 RATES = dict(usual(card("h200-sxm"))) | {
@@ -50,6 +50,17 @@ def test_generated_code_is_launched_by_the_host_too() -> None:
     found = waits(trace, np.array([0.01]), RATES | {"host.entered": 5e-4})
     entered = 3 * 5e-4  # forward, backward and the optimiser
     assert found == pytest.approx(0.09 - 0.01 + entered, rel=1e-3)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_the_host_cuts_out_the_rows_of_each_expert(compiled: bool) -> None:
+    """Where torch has no kernel of all; behind long kernels of the GPU nobody notices."""
+    trace = step({"forward": 1000}, compiled=compiled)
+    looped = replace(trace.kernels[0], kind="matmul", name="aten._grouped_mm", shape=(1, 128, 64, 64))
+    apart = replace(trace, kernels=(looped,))
+    assert host_work(apart)["call"] - host_work(trace)["call"] == 10.0 * 1000
+    whole = replace(trace, kernels=(replace(looped, shape=(8, 128, 64, 64)),))
+    assert host_work(whole) == host_work(trace)
 
 
 def test_of_a_graph_s_kernels_none_is_launched() -> None:

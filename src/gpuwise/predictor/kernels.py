@@ -564,8 +564,7 @@ def arrays(kernels: Sequence[Kernel], *, compiled: bool = False) -> Kernels:
         flop=flop,
         moved=moved,
         heavy=heavy,
-        # A group of rows for which torch has no kernel of all groups: the host asks where each begins.
-        waits=np.array([k.name in _WAITS or (EXPERTS in k.name and k.shape[0] == 1) for k in kernels], bool),
+        waits=np.array([kernel.name in _WAITS for kernel in kernels], dtype=bool),
         cold=np.array([kernel.name.startswith(DECODES) for kernel in kernels], dtype=bool),
         routed=np.array([EXPERTS in k.name for k in kernels], dtype=bool),
         direct=direct,

@@ -32,6 +32,7 @@ from gpuwise.predictor.kernels import (
     BYTES,
     DECODES,
     ENGINES,
+    EXPERTS,
     HALF,
     HELD,
     KEPT_TRACES,
@@ -78,6 +79,8 @@ _FROM_L2 = 32.0
 _WARP_RATE = {"bf16": 2350.0, "fp16": 2350.0}
 # How sharply the slowest of arithmetic, instructions and memory decides: between their maximum and their sum.
 SOFTENED = 4.0
+# Operators in whose time the host cuts out the rows of an expert and its matrix, and asks for their product.
+_EXPERT_CALLS = 10.0
 # Seconds between two kernels of a graph: 0.3 to 0.9 microseconds in six steps of three networks on an H200.
 _APART = 0.5e-6
 # Vector lanes of a unit that shared memory feeds.
@@ -321,12 +324,14 @@ def host_work(trace: Trace) -> Mapping[str, float]:
         return found | {"call": calls["modules"]} if trace.replayed else found
     # What goes through all places of a recurrent network is launched once, with its products of rows.
     passes = [k for k in trace.kernels if k.phase != "optimiser" and not k.name.endswith(HELD)]
+    # Where torch has no kernel of all experts it goes through them (GroupedMMUtils.h, `_grouped_mm_fallback`)
+    cut = _EXPERT_CALLS * sum(k.count for k in passes if EXPERTS in k.name and k.shape[0] == 1)
     if trace.compiled:
         found["entered"] += 1.0 + training
         launches = float(sum(kernel.count for kernel in passes))
-        return found | {"generated": launches, "call": calls["modules"], "handed": learnt}
+        return found | {"generated": launches, "call": calls["modules"] + cut, "handed": learnt}
     found["launch"] = float(sum(k.count * _launches(k) for k in passes))
-    found["call"] = calls["forward"] * (1.0 + training) + 2.0 * calls["backward"]
+    found["call"] = calls["forward"] * (1.0 + training) + 2.0 * calls["backward"] + cut
     return found | {"function": calls["functions"]}
 
 
