@@ -98,9 +98,9 @@ def parted(name: str) -> Iterator[tuple[str, str]]:
 
 def audited() -> None:
     """The audit of texts that change seldom, so that a row changes where a function does: of those that are
-    rare all, else every fourth one."""
+    rare all, else every third or fourth one."""
     every = [*parted("rare.txt"), *(("a.md", text) for text in sweeps.APART[::4])]
-    halves = [*[*parted("layouts.txt")][1::4], *[*parted("mixed.txt")][:: 4 * MIXED]]
+    halves = [*[*parted("layouts.txt")][1::3], *[*parted("mixed.txt")][:: 4 * MIXED]]
     every += [("a.md", text) for _, text in halves]
     for line in (HERE / "gaps.txt").read_text(encoding="utf-8").splitlines()[::4]:
         text = sweeps.BRACES.sub(lambda it: it[1] * PARTS, line)
