@@ -40,7 +40,7 @@ from .inner import forget, modules, plain
 # Calls of a function among which those to keep are looked for.
 SEEN = 200
 # How often it is called anew, short or long.
-FEWEST, MOST_TRIES, CHARACTERS_A_TRY = 24, 70, 16
+FEWEST, MOST_TRIES, CHARACTERS_A_TRY = 16, 48, 24
 # How often a thing is taken from another call.
 CROSSED = 0.4
 # Items of an answer that comes one by one.

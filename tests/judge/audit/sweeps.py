@@ -17,7 +17,6 @@ from gpuwise.judge import audit
 from gpuwise.judge.audit import cells, document, evidence, grid, prose
 from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.judge import judge
-from gpuwise.judge.audit.read import blocks_of
 from gpuwise.model.judgement import Claim, Finding, Number, Relation
 
 TODAY = date(2026, 11, 23)
@@ -356,20 +355,6 @@ def watched() -> Iterator[tuple[list[Claim], list[tuple[int, str]]]]:
         document.claims = read_claims
 
 
-def read(texts: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """All that is known of each claim of a text, and what its nearest pairs of owner and field cost."""
-    with watched() as (claims, costs):
-        for name, text in texts:
-            yield f"## {' '.join(text.split())[:60]}"
-            for _ in document.claims(blocks_of(text, name)):
-                pass
-            yield from map(row_of, claims)
-            for start, run in groupby(costs, key=lambda each: each[0]):
-                yield f"at {start}: {', '.join(each for _, each in [*run][:4])}"
-            claims.clear()
-            costs.clear()
-
-
 def mixed(texts: Iterable[tuple[str, str]]) -> Iterator[str]:
     """What the audit says of each text, and a sum of what led to it."""
     with watched() as (claims, costs):
@@ -378,24 +363,6 @@ def mixed(texts: Iterable[tuple[str, str]]) -> Iterator[str]:
             yield f"{' '.join(text.split())[:60]} | {answer} | {len(claims)} {inside:08x}"
             claims.clear()
             costs.clear()
-
-
-MARKS = (
-    "approximate", "at_most", "several", "is_range", "total", "more", "vector", "sure", "sparse", "group",
-)  # fmt: skip
-
-
-def row_of(claim: Claim) -> str:
-    """Line, row, GPUs, field, values with their digits, count, what is true of it, texts around it."""
-    values = [f"{v.value:.5g}~{v.digits}" if isinstance(v, Number) else v for v in claim.values]
-    true = [name for name in MARKS if getattr(claim, name)]
-    about = (
-        f"{claim.line} {claim.block % GRID}",
-        " ".join(claim.gpu_ids)[:40],
-        claim.field,
-        " ".join(values),
-    )
-    return " | ".join((*about, f"{claim.count} {' '.join(true)} {len(claim.context)}"))
 
 
 def tables() -> dict[str, Callable[[], list[str]]]:

@@ -160,8 +160,8 @@ def test_long_lines_take_no_time(piece: str, line: int, slowness: float) -> None
 def test_the_longest_sentences_take_no_time(piece: str, slowness: float) -> None:
     sentence = ("The T4 " + piece * (3900 // len(piece))).strip(" ,") + ".\n\n"
     took_s = stopwatch()
-    audited(sentence * 2, "a.md")
-    assert took_s() < 2 * slowness
+    audited(sentence, "a.md")
+    assert took_s() < slowness
 
 
 @pytest.mark.parametrize("line", ["Mean images/sec: 1200.5\n", "Mean  images/sec: 1200.5\n"])
@@ -234,7 +234,7 @@ def test_time_grows_with_length_only() -> None:
     section = "## T4\n\nThe T4 has 20 GB of memory.\n\n| GPU | TDP |\n|---|---|\n| L4 | 75 |\n| T4 | 70 |\n"
     section += "| A10 | 150 |\n\n"
     took_s = []
-    for sections in (1, 200, 800):  # the first loads facts
+    for sections in (1, 100, 400):  # the first loads facts
         watch = stopwatch()
         found = audit.audit_text(section * sections)
         took_s.append(watch())

@@ -69,7 +69,7 @@ def tables() -> dict[str, Callable[[], list[str]]]:
     if sys.version_info[:2] == varied.PYTHON:
         found["varied"] = lambda: inside()[0]
     found["edges"] = lambda: inner.answers(PACKAGE, lambda: inner.edges(PACKAGE, lines()))
-    return found | named.tables() | sweeps.tables() | {"read": lambda: list(sweeps.read(texts()))}
+    return found | named.tables() | sweeps.tables()
 
 
 @cache
@@ -96,22 +96,13 @@ def parted(name: str) -> Iterator[tuple[str, str]]:
         yield first, text
 
 
-def texts() -> Iterator[tuple[str, str]]:
-    """Name and text of all of them but the articles."""
-    yield from parted("rare.txt")
-    for path in sorted(HERE.glob("test_*.py")):
-        yield from ((_name(text), text) for text in dict.fromkeys(texts_of(path)) if SAYS.search(text))
-    for path in sorted((HERE / "texts").iterdir()):
-        yield path.name, path.read_text(encoding="utf-8")
-
-
 def audited() -> None:
     """The audit of texts that change seldom, so that a row changes where a function does: of those that are
-    rare all, else every other one."""
-    every = [*parted("rare.txt"), *(("a.md", text) for text in sweeps.APART[::2])]
-    halves = [*[*parted("layouts.txt")][::2], *[*parted("mixed.txt")][:: 2 * MIXED]]
+    rare all, else every third or fourth one."""
+    every = [*parted("rare.txt"), *(("a.md", text) for text in sweeps.APART[::4])]
+    halves = [*[*parted("layouts.txt")][1::3], *[*parted("mixed.txt")][:: 4 * MIXED]]
     every += [("a.md", text) for _, text in halves]
-    for line in (HERE / "gaps.txt").read_text(encoding="utf-8").splitlines()[::2]:
+    for line in (HERE / "gaps.txt").read_text(encoding="utf-8").splitlines()[::4]:
         text = sweeps.BRACES.sub(lambda it: it[1] * PARTS, line)
         every.append(("a.md", text.replace("~", "\n\n").replace("^", "\n")))
     for name, text in every:

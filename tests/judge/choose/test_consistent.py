@@ -9,7 +9,7 @@ import pytest
 from .consistent import Asked, answered, of_limits, questions
 
 # Of which `python -m tests.judge.choose.consistent 400` asks more.
-FEW, SEED = 60, 26
+FEW, SEED = 40, 26
 ASKED = (*questions(FEW, SEED), *of_limits(FEW, SEED))
 
 
