@@ -15,9 +15,10 @@ from gpuwise.judge.audit import evidence, grid, layout, prose
 from gpuwise.judge.audit.agree import agrees, evidence_of
 from gpuwise.judge.audit.cells import NEAR, SUMMED, ability_of, label_of, own_field, readings
 from gpuwise.judge.audit.explain import may_be_of_die
-from gpuwise.judge.audit.grid import GRID, IN_CONTEXT, Scope, Subject, claim_of, of_form, subject, subject_of
+from gpuwise.judge.audit.grid import IN_CONTEXT, Scope, Subject, claim_of, of_form, subject, subject_of
 from gpuwise.judge.audit.prose import Left, Text
 from gpuwise.judge.audit.read import PLAIN, Block, Heading, Line, Table, texts_of
+from gpuwise.judge.audit.support import GRID
 from gpuwise.judge.audit.typed import short_names
 from gpuwise.judge.audit.words import ABILITIES, CHIP, CUES, Token, cue_before, scan
 from gpuwise.model.judgement import Claim, Number

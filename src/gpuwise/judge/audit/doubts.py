@@ -16,8 +16,7 @@ from gpuwise.judge.audit import agree, explain
 from gpuwise.judge.audit.agree import OF_WIDTH, evidence_of, gpus_with, numbers_of
 from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around
-from gpuwise.judge.audit.grid import GRID
-from gpuwise.judge.audit.support import CONFIRMED, Support
+from gpuwise.judge.audit.support import CONFIRMED, GRID, Support
 from gpuwise.judge.audit.words import COUNTS
 from gpuwise.model.judgement import Claim, Verdict
 

@@ -14,7 +14,7 @@ from functools import cache
 from gpuwise.facts import catalog
 from gpuwise.judge.audit import agree, evidence
 from gpuwise.judge.audit.agree import agrees, equal, evidence_of, gpus_with, is_near, numbers_of, same, states
-from gpuwise.judge.audit.grid import GRID
+from gpuwise.judge.audit.support import GRID
 from gpuwise.judge.audit.words import ABILITIES, OF_BUS
 from gpuwise.model.judgement import Claim, Kind, Number
 

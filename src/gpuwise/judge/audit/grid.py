@@ -6,6 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import pairwise, permutations
 
 from gpuwise.facts import catalog
@@ -21,6 +22,7 @@ from gpuwise.judge.audit.cells import (
     readings,
 )
 from gpuwise.judge.audit.read import Cell
+from gpuwise.judge.audit.support import FIRM, GRID, LEAST, most_agree
 from gpuwise.judge.audit.words import (
     CHIP,
     COUNTED,
@@ -36,8 +38,6 @@ from gpuwise.judge.audit.words import (
 )
 from gpuwise.model.judgement import Claim, Number
 
-# The block of a table row is this times the number of the table, plus the row; smaller blocks are sections.
-GRID = 1_000_000
 # In how many of the first columns the name of a row's GPU is looked for.
 NAME_COLUMNS = 4
 # A second orientation that explains so much of what the best one does leaves the table open.
@@ -47,9 +47,8 @@ SETTLED = 0.6
 # Each order of fewer columns than MOST_ORDERED is tried. One other than that of the names is right where it
 # alone confirms MOVED values, and AGAINST times those of the names' order alone, which needs LEAST_TOLD.
 MOST_ORDERED, MOVED, AGAINST, LEAST_TOLD = 4, 6, 4, 2
-# The share of values that the catalog must confirm where rows are shorter than their header, and of how many;
-# so many of a column are looked at.
-FIRM, LEAST, JUDGED = 0.75, 3, 64
+# So many cells of a column are looked at.
+JUDGED = 64
 # GPUs of a machine whose count is not said.
 IN_MACHINE = 8
 # How near the rates of one format are that sources give for variants of a card (P100: 18.7 and 19.05).
@@ -218,7 +217,16 @@ def of_chip(text: str) -> Subject | None:
 
 def products_of(chip: str) -> tuple[str, ...]:
     """The GPUs of the catalog that have a chip."""
-    return tuple(s.id for s in catalog.all_gpus() if (s.text("chip") or "").lower() == chip.lower())
+    return _by_chip().get(chip.lower(), ())
+
+
+@cache
+def _by_chip() -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for spec in catalog.all_gpus():
+        chip = (spec.text("chip") or "").lower()
+        found[chip] = (*found.get(chip, ()), spec.id)
+    return found
 
 
 def count_in(text: str) -> int:
@@ -278,7 +286,7 @@ def _told_by_others(placed: Sequence[_Placed], along: bool) -> set[tuple[object,
     return {
         line for line, found in lines.items()
         if len({one.owner.gpu_ids for one in found if one.known}) >= LEAST
-        and sum(one.known for one in found) >= FIRM * len(found)
+        and most_agree(sum(one.known for one in found), len(found))
     }  # fmt: skip
 
 
@@ -581,7 +589,7 @@ class Grid:
         # Cells that moved would not fit: where nearly all do, the last ones are missing.
         widths = {len(row) for row in self.rows[1:]}
         named = len(widths) == 1 and min(widths) < len(self.header) and any(best is o for o in options[:2])
-        firm = named and len(best) > LEAST and sum(p.known for p in best) >= FIRM * len(best)
+        firm = named and most_agree(sum(p.known for p in best), len(best))
         # Where empty cells were dropped those behind them moved: the row ends in several, and does not fit.
         ends = {
             n for n, row in enumerate(self.rows) if len(row) > 2
@@ -783,7 +791,7 @@ class Grid:
                 one = _Placed(cell, owner, reading, row, column, label.text, is_known(owner, reading))
                 lines[row if along else column, mine].append(one)
         for found in lines.values():
-            told = sum(one.known for one in found) >= max(LEAST, FIRM * len(found))
+            told = most_agree(sum(one.known for one in found), len(found))
             yield from (one for one in found if one.known or told)
 
     def cells_of(self, along: bool) -> Iterator[tuple[int, int, Subject]]:
@@ -906,7 +914,7 @@ class Grid:
             mine = [p for p in read if p is not None and p.reading.field == label.first]
             known = confirmed[name] = sum(p.known for p in mine)
             # Small numbers without a unit may be of any field, unless nearly all are what the GPUs have.
-            many = known >= max(FIRM * len(cells), LEAST) and len({p.cell.text for p in mine}) >= LEAST
+            many = most_agree(known, len(cells)) and len({p.cell.text for p in mine}) >= LEAST
             plain = [
                 p for p in mine
                 if many
@@ -934,7 +942,7 @@ class Grid:
         # a price today's.
         of = FIELDS[likely[0].fields[0]].dimension
         if of in ("hz", "usd"):
-            return likely[0], most >= max(LEAST, FIRM * len(cells))
+            return likely[0], most_agree(most, len(cells))
         return likely[0], most > 1 or of == "nm" or not text.isascii()
 
     def pair(self) -> dict[int, Subject]:

@@ -36,9 +36,8 @@ from gpuwise.judge.audit.cells import FORMATS, IN_SUM, POINTED, SUMMED, WHOLE, i
 from gpuwise.judge.audit.doubts import LEAST, MOST_RIGHT, ROWS, Doubts
 from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.explain import OF_DIE, SHARED, TAKEN_FOR_OTHER, UNTELLING, Around, mechanism
-from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.meanings import MACHINE, OF_SUPERCHIP, is_disputed, means_other
-from gpuwise.judge.audit.support import CONFIRMED, Support
+from gpuwise.judge.audit.support import CONFIRMED, GRID, Support
 from gpuwise.judge.audit.words import COUNTS, FIELDS
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict
 

@@ -28,7 +28,7 @@ from gpuwise.judge.audit.agree import (
 from gpuwise.judge.audit.cells import SUMMED
 from gpuwise.judge.audit.evidence import alike
 from gpuwise.judge.audit.explain import mechanism
-from gpuwise.judge.audit.grid import GRID
+from gpuwise.judge.audit.support import GRID
 from gpuwise.judge.audit.words import COUNTS, OF_BUS
 from gpuwise.model.judgement import Claim, Number
 

@@ -23,8 +23,8 @@ from gpuwise.facts.published import record
 from gpuwise.judge.audit.agree import ROUNDED, family, numbers_of
 from gpuwise.judge.audit.cells import POINTED, in_thousands
 from gpuwise.judge.audit.evidence import alike
-from gpuwise.judge.audit.grid import GRID
 from gpuwise.judge.audit.read import Block, Table
+from gpuwise.judge.audit.support import GRID
 from gpuwise.judge.audit.words import COUNTED, CUES, NAMES, scan, speaks_of_tokens, unit_of
 from gpuwise.model.gpu import Offer, Source
 from gpuwise.model.judgement import NOT_IN_CATALOG, Claim, Finding, Kind, Number, Verdict

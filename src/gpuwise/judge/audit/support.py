@@ -10,14 +10,23 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from gpuwise.judge.audit.agree import evidence_of
-from gpuwise.judge.audit.grid import GRID
 from gpuwise.model.judgement import Claim
 
+# The block of a table row is this times the number of the table, plus the row; smaller blocks are sections.
+GRID = 1_000_000
+# Of how many cells, and of which share of them, the catalog must have the values where most of a column tells
+# how all of it is read.
+LEAST, FIRM = 3, 0.75
 # Support is the number of other GPUs in the column that agree with the catalog, less AGAINST for each that
 # differs; from CONFIRMED on, the column's field, unit and precision count as read right. On 30 pages 80 % of
 # 1,064 errors (nearly all put in) had that support, and 24 % of the 29 cells that differ without being
 # marked as wrong, too few to set a threshold by; one open case did: a wrong clock in a column of three.
 AGAINST, CONFIRMED = 2, 1
+
+
+def most_agree(known: int, cells: int) -> bool:
+    """Whether the catalog has so many of a column's values that the rest is of the same field, too."""
+    return known >= max(LEAST, FIRM * cells)
 
 
 class Support:
