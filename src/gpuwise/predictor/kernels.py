@@ -446,8 +446,7 @@ def tiles(kernels: Sequence[Kernel], shapes: Array) -> Tiles:
 def tile_seconds(work: Tiles, card: Card, flop_per_s: float) -> Array:
     """Seconds of each kernel on a card whose products reach `flop_per_s`."""
     one = work.multiplied * card.units / flop_per_s + work.waited / (_EXPONENTIALS * card.clock_hz)
-    rounds = work.number / card.units
-    return np.asarray(np.where(work.dealt, rounds, np.ceil(rounds)) * one)
+    return np.asarray(np.where(work.dealt, rounds := work.number / card.units, np.ceil(rounds)) * one)
 
 
 Places = NDArray[np.intp]
