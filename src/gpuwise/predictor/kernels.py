@@ -203,10 +203,12 @@ def path(kernel: Kernel, *, compiled: bool) -> tuple[str, ...]:
     elif kernel.kind == "matmul":
         parts = _product(kernel, compiled=compiled)
     elif kernel.kind == "attention":
-        masked = [part for part in ("masked",) if f":{part}" in kernel.name]
-        fused = "efficient" if "_efficient" in kernel.name else "flash"
-        few = ["few", "one"][: 2 if kernel.shape[2] == 1 else 1] if kernel.shape[2] <= FEW else ["forward"]
-        parts = [fused, *(["backward"] if "_backward" in kernel.name else few), *masked, _width(kernel)]
+        fused, way = "efficient" if "_efficient" in kernel.name else "flash", ["forward"]
+        if "_backward" in kernel.name:
+            way = ["backward"]
+        elif fused == "flash" and kernel.shape[2] <= FEW:
+            way = ["few", "one"][: 2 if kernel.shape[2] == 1 else 1]
+        parts = [fused, *way, *(["masked"] if ":masked" in kernel.name else []), _width(kernel)]
     elif (
         compiled
         and kernel.phase != "optimiser"
@@ -444,8 +446,7 @@ def tiles(kernels: Sequence[Kernel], shapes: Array) -> Tiles:
 def tile_seconds(work: Tiles, card: Card, flop_per_s: float) -> Array:
     """Seconds of each kernel on a card whose products reach `flop_per_s`."""
     one = work.multiplied * card.units / flop_per_s + work.waited / (_EXPONENTIALS * card.clock_hz)
-    rounds = work.number / card.units
-    return np.asarray(np.where(work.dealt, rounds, np.ceil(rounds)) * one)
+    return np.asarray(np.where(work.dealt, rounds := work.number / card.units, np.ceil(rounds)) * one)
 
 
 Places = NDArray[np.intp]
