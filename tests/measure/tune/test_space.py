@@ -20,7 +20,7 @@ def test_every_switch_has_its_place() -> None:
 
 
 def test_a_network_of_convolutions() -> None:
-    assert names(GPU) == ["layout", "pooling", "batch", "graph", "master_weights", "compiler"]
+    assert names(GPU) == ["layout", "pooling", "norms", "batch", "graph", "master_weights", "compiler"]
     assert not {"attention", "residual_dtype"} & set(names(GPU))
 
 
