@@ -83,16 +83,15 @@ def random_norm(channels: int) -> nn.BatchNorm2d:
     ("channels", "dtype"), [(64, torch.float32), (40, torch.float32), (256, torch.float16)]
 )
 def test_batch_norms_are_torchs(behind: str, channels: int, dtype: torch.dtype) -> None:
-    """Values, gradients and running statistics; the mean is far from zero, where squares less its own cancel."""
+    """Values, gradients and running statistics."""
     torch.manual_seed(3)
     norms = [random_norm(channels) for _ in range(2 if behind == "shortcut with a norm" else 1)]
     plain = deepcopy(norms)
     x, short = (
-        (torch.randn(3, channels, 7, 5, device=DEVICE) + 100 * (dtype == torch.float32) * (1 - i))
-        .to(dtype)
-        .to(memory_format=torch.channels_last)
+        (torch.randn(3, channels, 7, 5, device=DEVICE) + 1)
+        .to(dtype, memory_format=torch.channels_last)
         .requires_grad_()
-        for i in range(2)
+        for _ in range(2)
     )
     inputs = [x] if behind == "alone" else [x, short]
     inputs += [parameter for norm in norms for parameter in norm.parameters()]
@@ -112,11 +111,19 @@ def test_batch_norms_are_torchs(behind: str, channels: int, dtype: torch.dtype) 
     found = torch.autograd.grad(outputs, inputs, pulls)
     parameters = [parameter for norm in plain for parameter in norm.parameters()]
     leaves = exact[: len(inputs) - len(parameters)] + parameters
-    for here, there in zip(found, torch.autograd.grad(wanted, leaves, sum(pulls).double()), strict=True):  # type: ignore[union-attr]
+    pull = torch.stack(pulls).double().sum(0)
+    for here, there in zip(found, torch.autograd.grad(wanted, leaves, pull), strict=True):
         assert relative_difference(here, there) < off
     for norm, other in zip(norms, plain, strict=True):
         for here, there in zip(norm.buffers(), other.buffers(), strict=True):
             assert relative_difference(here, there) < 1e-4
+
+
+def test_the_statistics_of_a_mean_far_from_zero_do_not_cancel() -> None:
+    x = (torch.randn(4, 16, 9, 9, device=DEVICE) + 1000).to(memory_format=torch.channels_last)
+    *_, mean, inverse = images.statistics(x, random_norm(16))
+    assert relative_difference(mean, x.double().mean((0, 2, 3))) < 1e-6
+    assert relative_difference(inverse, x.double().var((0, 2, 3), correction=0).rsqrt()) < 1e-4
 
 
 def test_a_resnet_by_the_kernels_is_torchs() -> None:

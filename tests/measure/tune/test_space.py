@@ -90,6 +90,8 @@ def test_pooling_by_the_kernel_and_channels_first_are_both_met() -> None:
     both = replace(kernel, layout="channels-first")
     assert settled(both, "pooling") == kernel
     assert settled(both, "layout") == first
+    norms = Switches(norms="triton")
+    assert settled(replace(norms, layout="channels-first"), "norms") == norms
     assert settled(replace(kernel, graph="on"), "graph") == replace(kernel, graph="on")
 
 

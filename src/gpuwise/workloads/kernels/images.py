@@ -417,18 +417,9 @@ norm_gather.register_fake(_gathered)
 norm_pull.register_fake(lambda g, x, table: torch.empty_like(x))
 
 
-def _pulled(
-    g: Tensor,
-    x: Tensor,
-    weight: Tensor,
-    mean: Tensor,
-    inverse: Tensor,
-    total: Tensor,
-    along: Tensor,
-    *cut: Tensor,
-) -> Tensor:
+def _pulled(g: Tensor, x: Tensor, weight: Tensor, mean: Tensor, inverse: Tensor, *rows: Tensor) -> Tensor:
     """The gradient of a norm's input: what is along the mean and along the normalised x drops out of g."""
-    a, n = weight * inverse, x.numel() // x.shape[1]
+    (total, along, *cut), a, n = rows, weight * inverse, x.numel() // x.shape[1]
     b = -a * inverse * inverse * along / n
     return norm_pull(g, x, torch.stack((a, b, -a * total / n - b * mean, *cut)))
 
@@ -486,16 +477,17 @@ class _NormJoin(torch.autograd.Function):
 def statistics(x: Tensor, norm: nn.Module) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(weight, bias, mean, 1 / deviation) of a norm for this batch, which its running statistics follow."""
     assert isinstance(norm, nn.BatchNorm2d)
+    assert norm.num_batches_tracked is not None
     assert norm.running_mean is not None
     assert norm.running_var is not None
-    assert norm.num_batches_tracked is not None
+    assert norm.momentum is not None
     with torch.no_grad():
         n = x.numel() // x.shape[1]
         off, square = (norm_sums(_last(x)) / n).unbind(0)
         mean, variance = x[0, :, 0, 0].float() + off, (square - off * off).clamp_min(0)
         norm.num_batches_tracked.add_(1)
-        norm.running_mean.lerp_(mean, norm.momentum or 0.0)
-        norm.running_var.lerp_(variance * (n / max(1, n - 1)), norm.momentum or 0.0)
+        norm.running_mean.lerp_(mean, norm.momentum)
+        norm.running_var.lerp_(variance * (n / max(1, n - 1)), norm.momentum)
         return norm.weight, norm.bias, mean, (variance + norm.eps).rsqrt()
 
 
@@ -506,7 +498,8 @@ def norm_relu(x: Tensor, norm: nn.Module) -> Tensor:
 
 
 def norm_join(x: Tensor, norm: nn.Module, short: Tensor, other: nn.Module | None) -> tuple[Tensor, Tensor]:
-    """relu(norm(x) + shortcut), twice, for the next convolution and shortcut; `other` is the shortcut's norm."""
+    """relu(norm(x) + shortcut), once for the next convolution and once for the next shortcut; `other` norms
+    the shortcut."""
     theirs = (None,) * 4 if other is None else statistics(short, other)
     mine = (x, *statistics(x, norm), short, *theirs)
     both: tuple[Tensor, Tensor] = _NormJoin.apply(*mine)  # type: ignore[no-untyped-call]
