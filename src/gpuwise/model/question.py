@@ -50,12 +50,11 @@ class Switches:
 
     # Of images and convolutions where tensor cores run; IEEE fp32 is always channels-first.
     layout: Layout = "channels-last"
-    # Whose max pooling: torch's, compiled with the rest, or gpuwise's kernel (`kernels.images`).
+    # Whose max pooling: torch's or gpuwise's (`kernels.images`).
     pooling: Kernels = "torch"
-    # Training: whose batch norms, with the shortcut and the ReLU behind them (`kernels.images`).
+    # Training: whose batch norms with ReLU and shortcut.
     norms: Kernels = "torch"
-    # Inference: whether batch norms are folded into the convolutions before them, which then add their bias,
-    # the shortcut and the ReLU as they write (`models.convnet.fold_norms`).
+    # Inference: whether batch norms are folded into the convolutions before (`models.convnet.fold_norms`).
     fold_norms: Toggle = "off"
     # torch.compile's search: none, block sizes by coordinate descent, or also matrix product kernels.
     compiler: Compiler = "default"
