@@ -66,6 +66,8 @@ VARIANTS: list[Variant] = [
     variant("r50-pool-b512", "resnet50", 512, **TRITON),
     variant("r50-pool-b2048", "resnet50", 2048, **TRITON),
     variant("r50-pool-b1536", "resnet50", 1536, **TRITON),
+    variant("r50-norms-b2048", "resnet50", 2048, **TRITON, norms="triton", profile=True),
+    variant("r152-norms", "resnet152", 512, **TRITON, norms="triton", profile=True),
     variant("r50-descent", "resnet50", 1024, **TRITON, compiler="descent"),
     variant("r50-half", "resnet50", 1024, **TRITON, master_weights="on"),
     variant("r50-pool-bf16", "resnet50", 1024, "bf16", **TRITON),
@@ -206,7 +208,7 @@ def energy_j() -> float | None:
 
 
 CLASSES = [
-    ("own", r"^_(norm_|gelu_)?(forward|backward)|^_cast"),
+    ("own", r"^_(norm|gelu|max_pool)_|^_cast"),
     ("attention", r"flash|fmha|sdpa|cudnn_generated_fort|dot_do_o|convert_dq"),
     ("optimiser", r"multi_tensor"),
     ("convolution", r"conv\b|wgrad|dgrad|fprop|implicit|nhwcTo|nchwTo"),

@@ -8,6 +8,12 @@
 # In the repository with torch installed; SECONDS (580) is when no further step is begun.
 . "$(dirname "$0")/steps.sh"
 
+# 0. Batch norms by gpuwise's kernels, measured in short windows only (`results/experiments/norms.json`): the first
+# norm of ResNet-50's gradients is 19.9. Then `tune ... --try pooling=triton,norms=triton` for the shipped recipes.
+step resnet50-norms 130 bench resnet50 --mode train --precision fp16 --compile on --batch 2048 \
+    --switch pooling=triton --switch norms=triton --time 10s -o "$out/resnet50-norms.json"
+step resnet152-norms 170 bench resnet152 --mode train --precision fp16 --compile on --batch 512 \
+    --switch pooling=triton --switch norms=triton --time 10s -o "$out/resnet152-norms.json"
 # 1. The kernels of one row against torch on this GPU: compilation, logits, speed. No row may say "fallback".
 timeout 120 python -m pytest -n0 -q tests/workloads/test_kernels.py -k "one_row or product or fused" \
     > "$out/kernels.log" 2>&1

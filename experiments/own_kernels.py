@@ -16,7 +16,7 @@ from torch import nn
 from triton.testing import do_bench
 
 from gpuwise.workloads.kernels.casting import cast_both
-from gpuwise.workloads.kernels.pooling import TritonMaxPool
+from gpuwise.workloads.kernels.images import TritonMaxPool
 from gpuwise.workloads.models.float8 import cast_in_torch
 
 POOLS = (

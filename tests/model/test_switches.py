@@ -31,6 +31,7 @@ def test_the_first_word_of_every_switch_is_its_default() -> None:
     assert Switches() == Switches(
         layout="channels-last",
         pooling="torch",
+        norms="torch",
         compiler="default",
         graph="off",
         master_weights="off",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from contextlib import nullcontext
+from copy import deepcopy
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,8 +25,8 @@ if find_spec("triton") is None:
 
 from gpuwise.model.precision import Precision  # noqa: E402
 from gpuwise.workloads.job import relative_difference  # noqa: E402
-from gpuwise.workloads.kernels import attention, casting, decode, gelu, pooling, residual  # noqa: E402
-from gpuwise.workloads.models import decoder, float8, quantized  # noqa: E402
+from gpuwise.workloads.kernels import attention, casting, decode, gelu, images, residual  # noqa: E402
+from gpuwise.workloads.models import convnet, decoder, float8, quantized  # noqa: E402
 
 from .conftest import SHAPES  # noqa: E402
 
@@ -43,7 +44,7 @@ WINDOWS: list[dict[str, Any]] = [
 def test_max_pooling_is_torchs(window: dict[str, Any], side: int) -> None:
     """Values to the last bit, gradients too where equals decide (half of the input is zeros)."""
     plain = nn.MaxPool2d(**window)
-    own = pooling.TritonMaxPool(plain)
+    own = images.TritonMaxPool(plain)
     x = torch.randn(2, 40, side, side + 1, device=DEVICE).relu()
     x = x.to(memory_format=torch.channels_last).requires_grad_()
     wanted, found = plain(x), own(x)
@@ -57,7 +58,7 @@ def test_max_pooling_is_torchs(window: dict[str, Any], side: int) -> None:
 def test_a_nan_is_the_largest() -> None:
     x = torch.zeros(1, 8, 4, 4, device=DEVICE)
     x[0, 0, 1, 1] = float("nan")
-    found = pooling.TritonMaxPool(nn.MaxPool2d(2, 2))(x)
+    found = images.TritonMaxPool(nn.MaxPool2d(2, 2))(x)
     assert bool(found[0, 0, 0, 0].isnan())
     assert int(found.isnan().sum()) == 1
 
@@ -66,8 +67,77 @@ def test_only_poolings_that_it_can_do_are_replaced() -> None:
     model = nn.Sequential(
         nn.MaxPool2d(3, 2), nn.MaxPool2d(3, 3), nn.MaxPool2d(3, 2, dilation=2), nn.AvgPool2d(2)
     )
-    pooling.arrange_pooling(model)
+    images.arrange_pooling(model)
     assert [type(m).__name__ for m in model] == ["TritonMaxPool", "MaxPool2d", "MaxPool2d", "AvgPool2d"]
+
+
+def random_norm(channels: int) -> nn.BatchNorm2d:
+    norm = nn.BatchNorm2d(channels, device=DEVICE)
+    nn.init.uniform_(norm.weight, 0.5, 1.5)
+    nn.init.uniform_(norm.bias, -0.5, 0.5)
+    return norm
+
+
+@pytest.mark.parametrize("behind", ["alone", "shortcut", "shortcut with a norm"])
+@pytest.mark.parametrize(
+    ("channels", "dtype"), [(64, torch.float32), (40, torch.float32), (256, torch.float16)]
+)
+def test_batch_norms_are_torchs(behind: str, channels: int, dtype: torch.dtype) -> None:
+    """Values, gradients and running statistics."""
+    torch.manual_seed(3)
+    norms = [random_norm(channels) for _ in range(2 if behind == "shortcut with a norm" else 1)]
+    plain = deepcopy(norms)
+    x, short = (
+        (torch.randn(3, channels, 7, 5, device=DEVICE) + 1)
+        .to(dtype, memory_format=torch.channels_last)
+        .requires_grad_()
+        for _ in range(2)
+    )
+    inputs = [x] if behind == "alone" else [x, short]
+    inputs += [parameter for norm in norms for parameter in norm.parameters()]
+    exact = [each.detach().double().requires_grad_() for each in inputs]
+    for norm in plain:
+        norm.double()
+    wanted = plain[0](exact[0])
+    if behind == "alone":
+        outputs = [images.norm_relu(x, norms[0])]
+    else:
+        outputs = list(images.norm_join(x, norms[0], short, norms[1] if len(norms) > 1 else None))
+        wanted = wanted + (plain[1](exact[1]) if len(norms) > 1 else exact[1])
+    wanted = wanted.relu()
+    off = 1e-3 if dtype == torch.float16 else 2e-5
+    assert all(relative_difference(z, wanted) < off for z in outputs)
+    pulls = [torch.randn_like(outputs[0]) for _ in outputs]
+    found = torch.autograd.grad(outputs, inputs, pulls)
+    parameters = [parameter for norm in plain for parameter in norm.parameters()]
+    leaves = exact[: len(inputs) - len(parameters)] + parameters
+    pull = torch.stack(pulls).double().sum(0)
+    for here, there in zip(found, torch.autograd.grad(wanted, leaves, pull), strict=True):
+        assert relative_difference(here, there) < off
+    for norm, other in zip(norms, plain, strict=True):
+        for here, there in zip(norm.buffers(), other.buffers(), strict=True):
+            assert relative_difference(here, there) < 1e-4
+
+
+def test_the_statistics_of_a_mean_far_from_zero_do_not_cancel() -> None:
+    x = (torch.randn(4, 16, 9, 9, device=DEVICE) + 1000).to(memory_format=torch.channels_last)
+    *_, mean, inverse = images.statistics(x, random_norm(16))
+    assert relative_difference(mean, x.double().mean((0, 2, 3))) < 1e-6
+    assert relative_difference(inverse, x.double().var((0, 2, 3), correction=0).rsqrt()) < 1e-4
+
+
+def test_a_resnet_by_the_kernels_is_torchs() -> None:
+    torch.manual_seed(5)
+    model = convnet.ResNet((2, 1), 8, 16).to(DEVICE, memory_format=torch.channels_last)  # type: ignore[call-overload]
+    other = deepcopy(model)
+    model.kernels = True
+    x = torch.randn(2, 3, 32, 32, device=DEVICE).to(memory_format=torch.channels_last)
+    for each in (model, other):
+        each(x).square().sum().backward()
+    for here, there in zip(model.parameters(), other.parameters(), strict=True):
+        assert here.grad is not None
+        assert there.grad is not None
+        assert relative_difference(here.grad, there.grad) < (2e-2 if ON_GPU else 1e-4)
 
 
 @pytest.mark.parametrize("shape", [(128, 256), (144, 80)])

@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import Literal
 
 from gpuwise import workloads
 from gpuwise.measure.prepare import done
@@ -35,9 +34,10 @@ BATCH = "batch"
 # compiled, training or inference, and half: under autocast, or in FP8, which is bf16 between products.
 # Inference has its weights, and with them all between products, in 16 bits.
 NEEDS: Mapping[str, str] = {
-    "layout": "", "pooling": "gpu", "fold_norms": "infer", "residual_dtype": "train half", BATCH: "",
-    "attention": "gpu", "decode": "gpu half", "graph": "gpu compiled", "master_weights": "train half",
-    "overlap_grads": "train", "bucket": "train", "compile_scope": "compiled", "compiler": "compiled",
+    "layout": "", "pooling": "gpu", "norms": "gpu train", "fold_norms": "infer",
+    "residual_dtype": "train half", BATCH: "", "attention": "gpu", "decode": "gpu half",
+    "graph": "gpu compiled", "master_weights": "train half", "overlap_grads": "train", "bucket": "train",
+    "compile_scope": "compiled", "compiler": "compiled",
 }  # fmt: skip
 # Weights are cast for each product in FP8 anyway, and fp32 is always channels-first.
 WITHOUT = {"fp8": "master_weights", "fp32": "layout"}
@@ -72,11 +72,12 @@ def axes(spec: WorkloadSpec, config: RunConfig, recipe: Recipe = "tuned") -> dic
 
 
 def settled(switches: Switches, changed: str) -> Switches:
-    """The switches, with what `changed` does not go with put back: gpuwise's pooling reads channels-last
-    images, and makes them of others first."""
-    if switches.pooling == "triton" and switches.layout == "channels-first":
-        other: Literal["pooling", "layout"] = "layout" if changed == "pooling" else "pooling"
-        return replace(switches, **{other: getattr(USUAL, other)})
+    """The switches, with what `changed` does not go with put back: gpuwise's poolings and norms read
+    channels-last images, and make them of others first."""
+    if switches.layout == "channels-first" and "triton" in (switches.pooling, switches.norms):
+        if changed == "layout":
+            return replace(switches, pooling=USUAL.pooling, norms=USUAL.norms)
+        return replace(switches, layout=USUAL.layout)
     return switches
 
 

@@ -34,14 +34,13 @@ Recipe = Literal["script", "stock", "tuned"]
 """script: the benchmark article's public script. stock: the best of plain PyTorch. tuned: own kernels."""
 
 Layout = Literal["channels-last", "channels-first"]
-Pooling = Literal["torch", "triton"]
+Kernels = Literal["torch", "triton"]
 Compiler = Literal["default", "descent", "autotune"]
 Scope = Literal["step", "block"]
 Toggle = Literal["off", "on"]
 Overlap = Literal["on", "off"]
 Residual = Literal["fp32", "half", "triton"]
 Attention = Literal["auto", "flash", "efficient", "cudnn", "triton"]
-Decode = Literal["torch", "triton"]
 Bucket = Literal["usual", "8", "64", "512"]
 
 
@@ -51,10 +50,11 @@ class Switches:
 
     # Of images and convolutions where tensor cores run; IEEE fp32 is always channels-first.
     layout: Layout = "channels-last"
-    # Whose max pooling: torch's, compiled with the rest, or gpuwise's kernel (`kernels.pooling`).
-    pooling: Pooling = "torch"
-    # Inference: whether batch norms are folded into the convolutions before them, which then add their bias,
-    # the shortcut and the ReLU as they write (`models.convnet.fold_norms`).
+    # Whose max pooling: torch's or gpuwise's (`kernels.images`).
+    pooling: Kernels = "torch"
+    # Training: whose batch norms with ReLU and shortcut.
+    norms: Kernels = "torch"
+    # Inference: whether batch norms are folded into the convolutions before (`models.convnet.fold_norms`).
     fold_norms: Toggle = "off"
     # torch.compile's search: none, block sizes by coordinate descent, or also matrix product kernels.
     compiler: Compiler = "default"
@@ -72,7 +72,7 @@ class Switches:
     # own (`kernels.attention`).
     attention: Attention = "auto"
     # Whose kernels decode a token: torch's, or gpuwise's (`kernels.decode`), for at most 64 sequences.
-    decode: Decode = "torch"
+    decode: Kernels = "torch"
     # on: several GPUs average gradients bucket by bucket within the backward pass, at whose buckets compiled
     # graphs are cut. off: all after it, so that graphs stay whole.
     overlap_grads: Overlap = "on"
@@ -98,7 +98,7 @@ class Switches:
 USUAL = Switches()
 
 # Switch -> the words that ask for gpuwise's own kernels. torch's are the default of each.
-OWN_KERNELS = dict.fromkeys(("pooling", "residual_dtype", "attention", "decode"), ("triton",))
+OWN_KERNELS = dict.fromkeys(("pooling", "norms", "residual_dtype", "attention", "decode"), ("triton",))
 # What runs on gpuwise's own kernels whatever the switches: the casts of FP8 training, and the products of a
 # few rows with narrow weights. FP8 inference has torch's operators only.
 NARROW_WEIGHTS = (Precision.INT8, Precision.INT4, *FOUR_BIT_FLOATS)

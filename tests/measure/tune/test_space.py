@@ -20,7 +20,7 @@ def test_every_switch_has_its_place() -> None:
 
 
 def test_a_network_of_convolutions() -> None:
-    assert names(GPU) == ["layout", "pooling", "batch", "graph", "master_weights", "compiler"]
+    assert names(GPU) == ["layout", "pooling", "norms", "batch", "graph", "master_weights", "compiler"]
     assert not {"attention", "residual_dtype"} & set(names(GPU))
 
 
@@ -90,6 +90,8 @@ def test_pooling_by_the_kernel_and_channels_first_are_both_met() -> None:
     both = replace(kernel, layout="channels-first")
     assert settled(both, "pooling") == kernel
     assert settled(both, "layout") == first
+    norms = Switches(norms="triton")
+    assert settled(replace(norms, layout="channels-first"), "norms") == norms
     assert settled(replace(kernel, graph="on"), "graph") == replace(kernel, graph="on")
 
 

@@ -25,6 +25,8 @@ from gpuwise.workloads.job import Job, inference_job, relative_difference, set_p
 
 
 class ConvNormRelu(nn.Module):
+    kernels = False  # Norm and ReLU by gpuwise's kernels
+
     def __init__(self, channels_in: int, layer: Conv) -> None:
         super().__init__()
         self.conv: nn.Module = nn.Conv2d(
@@ -35,6 +37,10 @@ class ConvNormRelu(nn.Module):
         self.relu: nn.Module = nn.ReLU(inplace=True)
 
     def forward(self, x: Tensor) -> Tensor:  # (B, C_in, H, W) -> (B, C, H / stride, W / stride)
+        if self.kernels:
+            from gpuwise.workloads.kernels.images import norm_relu
+
+            return norm_relu(self.conv(x), self.bn)
         return self.relu(self.bn(self.conv(x)))
 
 
@@ -167,9 +173,24 @@ class Bottleneck(nn.Module):
             return self.conv3.add(x, shortcut)
         return self.relu(self.bn3(self.conv3(x)) + shortcut)
 
+    def by_kernels(self, x: Tensor, again: Tensor) -> tuple[Tensor, Tensor]:
+        """x for the convolution and, `again`, for the shortcut; they are equal, as are the two results."""
+        from gpuwise.workloads.kernels.images import norm_join, norm_relu
+
+        other = None
+        if self.downsample is not None:
+            assert isinstance(self.downsample, nn.Sequential)
+            conv, other = self.downsample
+            again = conv(again)
+        x = norm_relu(self.conv1(x), self.bn1)
+        x = norm_relu(self.conv2(x), self.bn2)
+        return norm_join(self.conv3(x), self.bn3, again, other)
+
 
 class ResNet(nn.Module):
     """`depths` blocks in four stages; stage i has width * 2**i channels inside its blocks."""
+
+    kernels = False
 
     def __init__(self, depths: Sequence[int] = (3, 4, 6, 3), width: int = 64, classes: int = 1000) -> None:
         super().__init__()
@@ -190,9 +211,17 @@ class ResNet(nn.Module):
         initialise(self)
 
     def forward(self, x: Tensor) -> Tensor:  # (B, 3, 224, 224) -> (B, classes)
-        x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
-        for stage in range(self.stages):
-            x = getattr(self, f"layer{stage + 1}")(x)
+        blocks = [block for stage in range(self.stages) for block in getattr(self, f"layer{stage + 1}")]
+        if self.kernels:
+            from gpuwise.workloads.kernels.images import norm_relu
+
+            x = again = self.maxpool(norm_relu(self.conv1(x), self.bn1))
+            for block in blocks:
+                x, again = block.by_kernels(x, again)
+        else:
+            x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
+            for block in blocks:
+                x = block(x)
         return self.fc(torch.flatten(functional.adaptive_avg_pool2d(x, 1), 1))
 
 
@@ -347,9 +376,13 @@ def image_job(name: str, config: RunConfig, batch: int) -> Job:
     tuned = config.recipe != "script"
     # Before the layout is changed: the kernel takes the place of modules, whatever their format.
     if tuned and config.device == "cuda" and config.switches.pooling == "triton":
-        from gpuwise.workloads.kernels.pooling import arrange_pooling
+        from gpuwise.workloads.kernels.images import arrange_pooling
 
         arrange_pooling(model)
+    if tuned and config.device == "cuda" and config.switches.norms == "triton" and config.mode == "train":
+        for module in model.modules():
+            if isinstance(module, ConvNormRelu | ResNet):
+                module.kernels = True
     # IEEE fp32 runs outside the tensor cores, where cuDNN has no fast channels-last training kernels: an
     # H200 had not warmed up on 1,024 images after five minutes (torch 2.11, cuDNN 9).
     if tuned and config.switches.layout == "channels-last" and config.precision != "fp32":
