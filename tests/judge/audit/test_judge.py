@@ -238,7 +238,6 @@ def test_what_is_another_product_s_throughout_is_wrong_all_the_same() -> None:
     assert [field for field, _ in kinds(rows.format("RTX 4080"))] == ["cuda_cores", "sm_count"]
 
 
-
 def test_a_column_of_several_sizes_is_of_no_one_of_them() -> None:
     sizes = "| | A100 | V100 |\n|---|---|---|\n| VRAM | 40 / 80 GB HBM2e | 16 / 32 GB HBM2 |\n"
     assert kinds(sizes + "| TDP | 250 W | 250 W |") == []
@@ -483,3 +482,25 @@ def test_a_figure_beside_the_right_one_may_be_its_neighbour_s() -> None:
     texts = [[wrong], [wrong, right], [wrong, right, theirs]]
     given = [explain.Around(claims, [wrong]).is_given_to_other(wrong) for claims in texts]
     assert given == [False, True, False]
+
+
+def test_the_figures_of_others_are_wrong_but_where_a_row_moved() -> None:
+    cards = {name: [*row] for name, row in CARDS.items()} | {"L40": ["48 GB", "864 GB/s", "18176", "300 W"]}
+    cards["H100 SXM"] = [*cards["L40S"]]
+    rows = "\n".join(f"| {' | '.join((name, *row))} |" for name, row in cards.items())
+    assert {f for f, _ in kinds(ROWS + rows)} == {
+        "memory_bytes", "memory_bytes_per_s", "cuda_cores", "power_w"
+    }  # fmt: skip
+    moved = (
+        "| | L4 | L40S | H100 SXM | T4 |\n|---|---|---|---|---|\n| Memory | 24 GB | 24 GB | 48 GB | 80 GB |"
+    )
+    assert kinds(f"{moved}\n| TDP | 72 W | 350 W | 700 W | 70 W |") == []
+
+
+def test_a_row_of_two_sizes_is_of_both() -> None:
+    head = "| GPU | Form factor | VRAM | Memory type |\n|---|---|---|---|\n"
+    assert kinds(head + "| A100 (SXM / HGX) | SXM4 module | 40 GB and 80 GB variants | HBM2e |") == []
+
+
+def test_sparsity_that_a_chinese_text_denies() -> None:
+    assert kinds("\u2022 A100:\n312 TFLOPS FP16 Tensor(\u4e0d\u542b\u7a00\u758f)\u3002") == []

@@ -777,3 +777,28 @@ def test_a_field_on_a_line_of_each_of_several_objects_is_read_as_a_column() -> N
             verdict for _, value, verdict in found if value == "29" and verdict != "cannot tell"
         ] == expected
         assert not [value for _, value, _ in found if value == "256"]
+
+
+def test_sheets_below_a_title_of_two_are_no_table() -> None:
+    sheet = "{}\nArchitecture: {}\nShaders: {}\nMemory: {}\nBoard power: {}\n\n"
+    text = "RTX 4090 and RTX 4080: data and differences\n\nBoth are fast.\n\n"
+    text += sheet.format("RTX 4090", "Ada Lovelace", "16384", "24 GB GDDR6X", "450 W")
+    text += sheet.format("RTX 4080", "Ada Lovelace", "9728", "16 GB GDDR6", "320 W")
+    found = {f"{gpu} {value}": verdict for gpu, value, verdict in owners(text)}
+    assert found["RTX 4090 450 W"] == found["RTX 4080 9728"] == "agrees"
+    assert found["RTX 4080 GDDR6"] == "contradicts"
+
+
+def test_laptops_are_named_with_their_power() -> None:
+    names = ("NVIDIA GeForce RTX 4060 Laptop 115W", "NVIDIA GeForce RTX 3060 Laptop 95W")
+    rows = "3072 Shaders\n8GB GDDR6\n3840 Shaders\n12GB GDDR6\nTDP\n115W\nTDP\n95W"
+    found = audit.audit_text(f"{' vs '.join(names)}\n\n" + "\n".join((*names, rows)), "a.txt").findings
+    seen = {(f.lines[0], f.stated, f.verdict) for f in found}
+    assert seen >= {(5, "3072", "agrees"), (7, "3840", "agrees"), (8, "12GB", "contradicts")}
+
+
+def test_a_head_of_columns_begins_with_its_first_name() -> None:
+    # Below four names the rows have three values, as cells without one were lost.
+    rows = "TDP\n72 W\n350 W\n700 W\nBandwidth\n300 GB/s\n864 GB/s\n3350 GB/s\nCUDA cores\n7424\n18176\n16896"
+    found = audit.audit_text(f"\nL4\nL40S\nH100 SXM\nH200 SXM\n{rows}", "a.txt").findings
+    assert "contradicts" not in {f.verdict for f in found}

@@ -100,7 +100,7 @@ class Doubts:
             # A rate of the other kind is read right: of just this GPU and format.
             if verdict == "contradicts" and (self.text.mechanism(claim) or ("",))[0] in TAKEN_FOR_OTHER:
                 verdict = "agrees"
-            elif verdict == "contradicts" and self.text.explain(claim)[0] == explain.NEIGHBOUR:
+            elif verdict == "contradicts" and self.text.name(claim)[0] == explain.NEIGHBOUR:
                 self.moved[claim.block // GRID, claim.field].add(claim.gpu_ids)
             self.groups[claim.group][verdict] += 1
             self.measured[claim.block // GRID][verdict] += claim.block >= GRID and _is_measured(claim)

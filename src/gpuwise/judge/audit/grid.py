@@ -863,8 +863,11 @@ class Grid:
             if label.fields in ((), ("peak:",)) and (more or section):
                 label = self.label(f"{first} {more[-1]}" if more else f"{section} {first}")
             beside = [(row[i], o) for i, o in columns.items() if 0 < i < len(row) and row[i].text.strip()]
-            # "7424 Shaders" needs no label.
-            said = all(any(t.kind == "field" and t.field for t in scan(cell.text)) for cell, _ in beside)
+            # "7424 Shaders" and "24GB GDDR6" need no label.
+            said = all(
+                any((t.kind == "field" and t.field) or t.field == "memory_type" for t in scan(cell.text))
+                for cell, _ in beside
+            )
             plain = label.fields in ((), ("peak:",)) and not (said and not first)
             label, sure = (self.inferred(first, beside) if plain else None) or (label, True)
             for column, owner in columns.items():
