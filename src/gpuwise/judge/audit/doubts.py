@@ -86,6 +86,8 @@ class Doubts:
             self.fails(claim)
             or self.is_weak(claim, kind)
             or (not of_sheet and (self.is_of_stranger(claim) or self.is_in_passing(claim)))
+            # A row of a table that is right of others has its own name: it is copied, not misread.
+            or (self.support.of(claim) < CONFIRMED and self.text.is_of_other(claim))
             or self.is_foreign(claim)
         )
 
