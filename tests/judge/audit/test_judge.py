@@ -181,9 +181,9 @@ def kinds(text: str) -> list[tuple[str, str | None]]:
         # In a list of this card alone a figure is its own, and so it is where such a list has the right one.
         (f"**RTX A4000:**\n\n{A4000.format('512 GB/s')}\n\n## Beside each other", True),
         (f"## RTX A4000\n\n{A4000.format('448 GB/s')}\n\n## More\n\nThe RTX A4000 moves 512 GB/s.", True),
+        # Else it may be another one's, but for one that no GPU of the text has.
         ("The RTX A4000 moves 512 GB/s.\n\n## Beside each other", True),
-        # So it is where another GPU of the text has it.
-        ("The RTX A4000 moves 512 GB/s.\n\nThe RX 6800 has 16 GB.", True),
+        ("The RTX A4000 moves 512 GB/s.\n\nThe RX 6800 has 16 GB.", False),
     ],
 )
 def test_a_sheet_tells_whose_a_contradiction_is(before: str, found: bool) -> None:

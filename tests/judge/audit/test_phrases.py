@@ -754,7 +754,7 @@ W RTX 4070 Super的CUDA核心从RTX 4070的5888个增加到8448个。
 W Its bandwidth grows from the RTX 4090's 936 GB/s to 1,792 GB/s on the RTX 5090.
 N The Arc A770 has 3 times the bandwidth of the Arc A380 and 4 times its compute.
 W The Arc A770 has 7 times the bandwidth of the Arc A380 and 4 times its shaders.
-W The MI300X has 4.8x the memory (384GB vs 80GB) of the H100 SXM.
+N The MI300X has 4.8x the memory (384GB vs 80GB) of the H100 SXM.
 R The MI300X has 2.4x the memory (192GB vs 80GB) of the H100 SXM.
 W At 450 W the RTX 4080 needs a PSU of 850 W.
 R At 320 W the RTX 4080 needs a PSU of 750 W.

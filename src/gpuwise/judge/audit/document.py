@@ -609,9 +609,9 @@ class _Walk:
 
 def _confirmed(found: Sequence[Claim | Left]) -> int:
     """How many claims of one GPU the catalog confirms, less those that it does not."""
-    claims = [c for c in found if isinstance(c, Claim) and not c.several and evidence_of(c)]
-    right = sum(map(agrees, claims))
-    return 2 * right - len(claims)
+    return sum(
+        1 if agrees(c) else -1 for c in found if isinstance(c, Claim) and not c.several and evidence_of(c)
+    )
 
 
 def _wraps(line: Line, follows: Line, width: int) -> bool:

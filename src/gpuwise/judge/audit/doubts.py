@@ -55,6 +55,7 @@ class Doubts:
         wrong = [claim for claim, verdict in self.judged if verdict == "contradicts"]
         self.text = Around(claims, wrong)
         self.last = max((claim.line for claim in claims), default=0)
+        self.several = len({claim.gpu_ids for claim in claims}) > 1
         # Of a sheet, whose every claim is of one GPU, no other one can be the owner.
         self.sheet = _is_sheet(claims) and not _is_of_another(wrong)
         self.said = Counter(map(_said, claims))
@@ -76,6 +77,7 @@ class Doubts:
             or (claim.block >= GRID and len(self.moved[claim.block // GRID, claim.field]) >= MOVED)
             or self.is_said_rightly(claim, kind)
             or self.is_far_off(claim, kind)
+            or (twice and not of_sheet and self.is_unowned(claim))
             or self.is_of_one(claim, kind)
         ):
             return True
@@ -83,6 +85,8 @@ class Doubts:
             self.fails(claim)
             or self.is_weak(claim, kind)
             or (not of_sheet and (self.is_of_stranger(claim) or self.is_in_passing(claim)))
+            # A row of a table that is right of others has its own name: it is copied, not misread.
+            or (self.support.of(claim) < CONFIRMED and self.text.is_of_other(claim))
             or self.is_foreign(claim)
         )
 
@@ -205,6 +209,13 @@ class Doubts:
         return not (peak or self.is_headed(claim)) and (
             self.text.is_of_sheet(claim) or self.is_of_line(claim)
         )
+
+    def is_unowned(self, claim: Claim) -> bool:
+        """Whether it may be of another GPU of the text, which has this figure, is set or sold so. What one
+        states rightly elsewhere, it states here of another one more often than wrongly."""
+        of_any = claim.of_any or claim.field in ("power_w", "launch_price_usd")
+        of_any |= not gpus_with(claim.field, claim.values).isdisjoint(self.text.gpus)
+        return self.several and not self.is_headed(claim) and of_any
 
     def is_of_one(self, claim: Claim, kind: str) -> bool:
         """Whether one GPU may be meant of those that it names, or a neighbour of which the text states none

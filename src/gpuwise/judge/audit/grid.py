@@ -864,11 +864,9 @@ class Grid:
                 label = self.label(f"{first} {more[-1]}" if more else f"{section} {first}")
             beside = [(row[i], o) for i, o in columns.items() if 0 < i < len(row) and row[i].text.strip()]
             # "7424 Shaders" and "24GB GDDR6" need no label.
-            said = all(
-                any((t.kind == "field" and t.field) or t.field == "memory_type" for t in scan(cell.text))
-                for cell, _ in beside
-            )
-            plain = label.fields in ((), ("peak:",)) and not (said and not first)
+            own = [[t.field for t in scan(cell.text) if t.kind == "field" or t.field == "memory_type"]
+                   for cell, _ in beside]  # fmt: skip
+            plain = label.fields in ((), ("peak:",)) and (first or not all(map(any, own)))
             label, sure = (self.inferred(first, beside) if plain else None) or (label, True)
             for column, owner in columns.items():
                 # "RTX 4090 (tok/s)" over rows of models.
