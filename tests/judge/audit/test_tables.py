@@ -1213,7 +1213,8 @@ def test_words_above_a_table_give_its_numbers_a_field_and_a_unit(caption: str, h
 
 
 def test_a_rate_above_a_plain_heading_is_no_label_of_what_stands_below() -> None:
-    text = "NVIDIA L4:\n24 GB, 300 GB/s\n121 TFLOPS of BF16\n\nNVIDIA L40S:\n48 GB, 964 GB/s\n362 TFLOPS of BF16\n"
+    first = "NVIDIA L4:\n24 GB, 300 GB/s\n121 TFLOPS of BF16"
+    text = f"{first}\n\nNVIDIA L40S:\n48 GB, 964 GB/s\n362 TFLOPS of BF16\n"
     found = [(f.lines[0], f.field, f.verdict) for f in audit.audit_text(text).findings]
     assert found[3:] == [
         (6, "memory_bytes", "agrees"),
