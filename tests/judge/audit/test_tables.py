@@ -1210,3 +1210,14 @@ def test_words_above_a_table_give_its_numbers_a_field_and_a_unit(caption: str, h
     found = audit.audit_text(f"{caption}\n\n| GPU | {head} |\n|---|---|\n{rows}\n", "t.md").findings
     assert [f.field for f in found] == ["memory_bytes_per_s"] * 3
     assert [f.verdict for f in found] == ["agrees", "contradicts", "agrees"]
+
+
+def test_a_rate_above_a_plain_heading_is_no_label_of_what_stands_below() -> None:
+    first = "NVIDIA L4:\n24 GB, 300 GB/s\n121 TFLOPS of BF16"
+    text = f"{first}\n\nNVIDIA L40S:\n48 GB, 964 GB/s\n362 TFLOPS of BF16\n"
+    found = [(f.lines[0], f.field, f.verdict) for f in audit.audit_text(text).findings]
+    assert found[3:] == [
+        (6, "memory_bytes", "agrees"),
+        (6, "memory_bytes_per_s", "contradicts"),
+        (7, "peak:bf16", "agrees"),
+    ]

@@ -486,7 +486,9 @@ class _Walk:
             words = text[: tokens[0].start] + text[tokens[-1].end :]
             # "Used: 63 MiB" below "FB Memory" is none of its size.
             used = re.search(r"[A-Za-z]:", words) is not None
-            return [] if used or len(re.sub(r"\W", "", words)) > 5 else [(topic.text, text)]
+            # "80 GB, 2 TB/s" below "756 TFLOPS of BF16" is none of that.
+            other = used or len(re.sub(r"\W", "", words)) > 5 or next(readings(topic, text), None) is None
+            return [] if other else [(topic.text, text)]
         # "RTX 4090: 1008, RTX 4080: 716.8": GPUs, each with its value.
         gpus, values = tokens[::2], tokens[1::2]
         if not gpus or {t.kind for t in gpus} != {"gpu"} or {t.kind for t in values} != {"value"}:
