@@ -231,6 +231,25 @@ def test_what_looks_like_a_field_and_is_not(claimed: Read) -> None:
     assert claimed(f"# RTX A5000\n\n| | RTX A5000 |\n|---|---|\n{rows}") == []
 
 
+def test_a_format_that_is_not_judged_is_read_as_no_other() -> None:
+    rows = "| RTX 3090 | 71 | 284 |\n| RTX 4090 | 165 | 660 |"
+    table = f"| GPU | FP16 TFLOPS | INT4 TFLOPS |\n|---|---|---|\n{rows}"
+    found = audit.audit_text(table, "a.md", today=date(2026, 11, 23)).findings
+    assert [(f.field, f.verdict) for f in found] == [("peak:fp16", "agrees")] * 2
+
+
+@pytest.mark.parametrize(
+    ("inside", "verdicts"), [("1,979", ["agrees"] * 2), ("989", ["agrees", "contradicts"])]
+)
+def test_a_format_that_was_introduced_is_of_the_rate_behind_it(inside: str, verdicts: list[str]) -> None:
+    cell = f"990 TFLOPS (FP8 introduced, {inside} TFLOPS)"
+    table = f"| GPU | Dense BF16 | Memory |\n|---|---|---|\n| H100 SXM5 | {cell} | 80 GB |"
+    found = audit.audit_text(table, "a.md", today=date(2026, 11, 23)).findings
+    rates = [f for f in found if f.field.startswith("peak:")]
+    assert [f.field for f in rates] == ["peak:bf16", "peak:fp8"]
+    assert [f.verdict for f in rates] == verdicts
+
+
 def test_dense_and_sparse_in_one_cell() -> None:
     text = "| GPU | FP16 Tensor |\n|---|---|\n| A100 SXM | {} |"
     for cell, wrong in (

@@ -130,6 +130,12 @@ class Label:
         return self.fields[0] if self.fields else None
 
 
+# Formats whose rates are not judged.
+_UNJUDGED = re.compile(r"\b(?:u?int[14]|binary)\b", re.IGNORECASE)
+# What is told of a format, no rate in it: "990 TFLOPS (FP8 introduced, 1979 TFLOPS)".
+_TOLD = re.compile(
+    r"\W{0,3}(?:introduced|added|debuts|debuted|supported|unsupported|dropped|removed)\W{0,4}", re.IGNORECASE
+)
 # The field of a label that is one of these words alone; beside other words they mean nothing.
 _ALONE: Mapping[str, str] = NAMES["alone"]
 _UNIT_WORDS = [(name, re.compile(rf"(?:^|[\s(\[/_])(?:{unit})(?=$|[\s)\],/_*;])", re.IGNORECASE), factor)
@@ -161,6 +167,8 @@ def label_of(text: str) -> Label:
         fields = [f for f in fields if f not in ("tensor_cores", "cuda_cores")]
         # "Arithmetic bandwidth (TFLOP/s)" is none of the memory's.
         fields = ["peak:"] if fields == ["memory_bytes_per_s"] else fields
+    if {*fields} == {"peak:"} and _UNJUDGED.search(text):
+        fields = [""]
     measured = unit is not None and unit[0] in {FIELDS[f].dimension for f in fields}
     if measured or re.search(r"[_ ][MG]i?B$", text, re.IGNORECASE):
         # "cache_tensor_cuda_mib" and "Shaders boost clock (MHz)" count no cores.
@@ -467,6 +475,11 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
             return before.field
     # "544 Turing Tensor Cores": the architecture in between says nothing of the field.
     after = next((t for t in tokens[place + 1 :] if t.field not in ("architecture", *generations)), None)
+    if after is not None and after.field in FORMATS and _TOLD.match(cell, after.end):
+        after = None
+    told = next((t for t in reversed(tokens[:place]) if t.field in FORMATS), None)
+    if told is not None and dimension == "op/s" and _TOLD.fullmatch(cell[told.end : token.start]):
+        return told.field
     if after is not None and after.kind == "field" and FIELDS[after.field].dimension in (dimension, "none"):
         between = cell[token.end : after.start]
         near = len(between) <= NEAR and CUES["between_value_and_word"].fullmatch(between.lower())
