@@ -158,9 +158,9 @@ def arranged(texts: Iterable[tuple[str, str]]) -> Iterator[str]:
         for plain, run in groupby(read.blocks_of(text, name), key=lambda block: isinstance(block, read.Line)):
             lines = [block for block in run if isinstance(block, read.Line)] if plain else []
             for part in layout.parts(lines, grid.Scope()):
-                if isinstance(part, grid.Grid):
-                    yield f"{part.trusted} {part.worth():g}"
-                    yield from table_rows(part.rows)
+                if isinstance(part, tuple):
+                    yield f"{part[0].trusted} {part[0].worth():g}"
+                    yield from table_rows(part[0].rows)
                 elif pairs := [*document._pairs(part.text)]:
                     yield f"{part.line} {pairs}"
 
