@@ -98,10 +98,11 @@ def forecast(
         raise InputError("a batch and a number of GPUs are at least 1", hint="such as 1")
     ids = tuple(dict.fromkeys(_id(gpu) for gpu in gpus))
     config = replace(config, gpus=count, batch=batch or config.batch)
-    series = trace_store.series(replace(config, gpus=1))
+    series = plain = trace_store.series(replace(config, gpus=1))
+    if config.replayed:
+        series = replace(plain, at=once(lambda batch: replace(plain.at(batch), replayed=True)))
     asked = Inputs(
-        config=config, item=registry.get(config.workload).spec.item, count=count,
-        series=replace(series, at=once(lambda batch: replace(series.at(batch), replayed=config.replayed))),
+        config=config, item=registry.get(config.workload).spec.item, series=series, count=count,
         calibration=evidence.calibration_of(calibration, ids) if calibration is not None else None,
         transfer=evidence.transfer_of(source, config) if source is not None else None,
     )  # fmt: skip

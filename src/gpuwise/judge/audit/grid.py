@@ -222,6 +222,7 @@ def products_of(chip: str) -> tuple[str, ...]:
 
 @cache
 def _by_chip() -> Mapping[str, tuple[str, ...]]:
+    """The GPUs of each chip: a head may name dozens."""
     found: dict[str, tuple[str, ...]] = {}
     for spec in catalog.all_gpus():
         chip = (spec.text("chip") or "").lower()
