@@ -776,6 +776,9 @@ def test_days_are_deadlines() -> None:
         assert need.deadline_s == 86400
     given = {"work": "1M images", "deadline": "5 December"}
     assert need_of("resnet50", given, {}, today=date(2026, 11, 26))[0].deadline_s == 9 * 86400
+    for said in ("deadline 12 dec 23:59 AoE", "due 12 december", "by 12 dec 6pm"):
+        text = f"lora of llama 8b on 40M tokens, {said}"
+        assert need_of(text, {}, {}, today=date(2026, 11, 26))[0].deadline_s == 16 * 86400
     with pytest.raises(InputError, match="past"):
         need_of("train resnet50 on 1M images by 2026-11-01", {}, {}, today=date(2026, 11, 26))
 

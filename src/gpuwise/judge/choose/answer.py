@@ -342,7 +342,7 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
 def setup(need: Need, bought: Option) -> str:
     """What buying takes beside the card, and what is left of it."""
     spec, a = catalog.get(bought.gpu_id), need.assumptions
-    host, host_w = host_for(need, bought.gpu_id, bought.count)[0], phrases.drawn_w(need, bought)[1]
+    host, (cards_w, host_w) = host_for(need, bought.gpu_id, bought.count)[0], phrases.drawn_w(need, bought)
     people = need.users if need.one_machine else 1
     energy, each = phrases.electricity(need, bought)[1] * need.users, " each" * (need.users > people)
     slots = (spec.number("slots") or 0.0) * bought.count * people
@@ -357,8 +357,9 @@ def setup(need: Need, bought: Option) -> str:
         f"{bought.power_w * people:g} W{each}{fed}" if bought.power_w else "",
         f"{slots:g} slot{'s' * (slots != 1)}" if slots else "",
         cooled(spec, served=bought.host_usd > 0 and "server" in host),
-        f"{usd(energy)} of electricity a month ({usd(12 * energy)} a year) while it works{idle}, with "
-        f"{host_w * people:g} W of the host and cooling x{a.cooling:g}" if bought.power_w else "",
+        f"{usd(energy)} of electricity a month ({usd(12 * energy)} a year) while it works{idle}, of about "
+        f"{cards_w * people:.0f} W for GPUs, {host_w * people:g} W of the host and cooling x{a.cooling:g}"
+        if bought.power_w else "",
         f"worth {left} after {a.owned_for}",
     ]  # fmt: skip
     return "; ".join(part for part in parts if part)
