@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Literal
 
 import torch
@@ -211,17 +212,17 @@ class ResNet(nn.Module):
         initialise(self)
 
     def forward(self, x: Tensor) -> Tensor:  # (B, 3, 224, 224) -> (B, classes)
-        blocks = [block for stage in range(self.stages) for block in getattr(self, f"layer{stage + 1}")]
+        stages = [getattr(self, f"layer{stage + 1}") for stage in range(self.stages)]
         if self.kernels:
             from gpuwise.workloads.kernels.images import norm_relu
 
             x = again = self.maxpool(norm_relu(self.conv1(x), self.bn1))
-            for block in blocks:
+            for block in chain.from_iterable(stages):
                 x, again = block.by_kernels(x, again)
         else:
             x = self.maxpool(self.relu(self.bn1(self.conv1(x))))
-            for block in blocks:
-                x = block(x)
+            for stage in stages:
+                x = stage(x)
         return self.fc(torch.flatten(functional.adaptive_avg_pool2d(x, 1), 1))
 
 
