@@ -387,7 +387,7 @@ def alone(need: Need, found: Record) -> Record:
 
 
 def _latency(need: Need, found: Fit) -> float | None:
-    """Seconds to the next token of every sequence, between which others' prompts are read, or to the first."""
+    """Seconds to the next token of every sequence, while others' prompts are read, too; or to the first."""
     if need.latency_kind == "TTFT" and need.mode == "infer":
         return found.first_token_s
     speed = found.tokens_per_s
