@@ -241,6 +241,14 @@ def test_no_open_frame_serves_many_people(people: int, frames: bool) -> None:
     assert ("open frame" in hosts) == frames
 
 
+def test_people_whom_no_machine_serves_in_time_are_served_by_several() -> None:
+    text = "deepseek v3 for 400 concurrent users, prompts 2000, answers 500, 20 tok/s each, rent"
+    first = choose(text, Facts(today=DAY)).value.options[0]
+    assert first.count > 8
+    assert first.latency_s <= 1 / 20
+    assert first.throughput.value >= 400 * 20
+
+
 def test_what_cuda_no_longer_supports_is_bought_by_its_name_or_used_alone() -> None:
     asks = ("fp64 card, buy, 25k dollars", "used fp64 card, 25k dollars", "p100 or v100, buy, fp64")
     options = [choose(ask, Facts(today=DAY)).value.options for ask in asks]

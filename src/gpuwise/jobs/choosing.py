@@ -549,6 +549,9 @@ def _looser_work(need: Need, error: GpuwiseError) -> Iterator[Need]:
     names, noted = names_of(need), partial(_noted, need)
     if needs.USUAL_NOTE in need.notes:
         yield _unhurried(need, needs.IN_PACE)
+    people = need.task == "infer" and need.concurrent > 1 and need.items is None and need.acquire != "own"
+    if people and need.latency_s and not need.sets and need.gpus == (1, needs.MOST_TOGETHER):
+        yield noted("several machines, as none alone is quick enough for all", gpus=(1, needs.MOST_APART))
     if need.asks == "able" and need.memory_gb and not names:
         yield noted(verdicts.NOT_ENOUGH, memory_gb=None)
     if need.upgrade:

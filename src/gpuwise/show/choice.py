@@ -15,7 +15,7 @@ from gpuwise.facts import catalog
 from gpuwise.facts.prices import STALE_DAYS, day
 from gpuwise.judge.choose import phrases
 from gpuwise.judge.choose.answer import LITTLE, cooled, has_no_fans, question, taken_as_asked
-from gpuwise.judge.choose.candidates import few_of, host_for
+from gpuwise.judge.choose.candidates import by_hour, few_of, host_for
 from gpuwise.judge.choose.need import USUAL_NOTE
 from gpuwise.judge.choose.phrases import obtained
 from gpuwise.judge.choose.speeds import BY, no_units
@@ -81,7 +81,7 @@ def table(
         each, speed, money, unit_s = "its cost, of the first", "speed, of the first", significant, ""
         fastest, scale = found.options[0].throughput.value, 1 / (first or 1.0)
     # Who is served as quickly as was asked is served no better by a GPU that could do more.
-    by_hour = need.concurrent > 0 and need.items is None
+    hours = by_hour(need)
     rows = []
     for place, option in enumerate(shown, start=1):
         spare, pays, joules = option.memory_spare, option.break_even_h, option.energy_j_per_item
@@ -106,13 +106,13 @@ def table(
             "cost": span(option.cost_usd, usd) if option.cost_usd else "",
             each: span(cost.times(scale), money) if cost else "",
             # The price of an hour does not depend on the speed, so it is shown without an interval.
-            hourly: usd(option.per_hour_usd) if option.per_hour_usd and by_hour else "",
+            hourly: usd(option.per_hour_usd) if option.per_hour_usd and hours else "",
             "energy": Amount(f"{significant(kwh, 2)} kWh", kwh, "kWh") if kwh is not None else "",
             "memory free": percent(max(0.0, spare), 0) if spare is not None else "",
             "pays from": Amount(f"{pays:,.0f} h", pays, "h") if pays is not None else "",
         })  # fmt: skip
     # Without an amount of work the cost of an item is the cost.
-    left = {"memory free", "pays from", *([each] if need.items is not None or by_hour else [])}
+    left = {"memory free", "pays from", *([each] if need.items is not None or hours else [])}
     left |= set() if need.goal == "energy" else {"energy"}
     made = Table.of(
         rows,

@@ -753,3 +753,14 @@ def test_what_cannot_do_the_work_is_no_measure_of_speed(need, speed, offer) -> N
         found = made(need(have=("rtx-3060-ti",), least_gb=least_gb, acquire="own"), speeds, offers)
         assert found.options[0].speedup == ratio or found.options[0].way == "have"
         assert all(option.speedup in (ratio, 1.0) for option in found.options)
+
+
+def test_a_rent_for_a_stated_time_ranks_by_what_its_hours_cost(need, speed, offer, today: date) -> None:
+    asked, found = need(acquire="rent", items=None), [speed("rtx-4090", 1.0), speed("h100-pcie-80gb", 9.0)]
+    offers = [offer("rtx-4090", 1.0), offer("h100-pcie-80gb", 3.0)]
+    for hours, first in ((None, "h100-pcie-80gb"), (120.0, "rtx-4090")):
+        made = recommend(replace(asked, hire_h=hours), found, offers, today=today, item="token")
+        assert made.options[0].gpu_id == first
+        for each in made.options:  # An item costs what the hour and the speed say, however it is ranked
+            item_usd = each.per_hour_usd / 3600 / each.throughput.value
+            assert each.cost_per_item_usd.value == pytest.approx(item_usd)

@@ -228,6 +228,16 @@ def test_prompts_that_are_read_between_answers_take_their_time() -> None:
     assert one_by_one < of(4.0) < of(0.0)  # an engine reads several prompts at once
 
 
+@pytest.mark.parametrize("people", [1, 120, 500])
+def test_people_at_once_wait_for_a_token_while_the_prompts_of_others_are_read(people: int) -> None:
+    asked = replace(need_for("llama-3.1-70b"), gpus=(1, 8), context=1900, reads=3.75, concurrent=people)
+    (free,) = speeds.gather(asked, {"h100-sxm5-80gb": (8,)}, refuse)
+    for latency_s in (free.seconds * 0.8, free.seconds * 1.2):
+        for found in speeds.gather(replace(asked, latency_s=latency_s), {"h100-sxm5-80gb": (8,)}, refuse):
+            each = -(-people // found.replicas)  # Little's law, of each copy
+            assert found.seconds == pytest.approx(each / (found.throughput.value * each / people))
+
+
 def test_a_model_is_summed_once_for_all_gpus_and_prompts_only_where_asked(monkeypatch) -> None:
     asked = replace(need_for("llama-3.1-8b"), gpus=(1, 1), context=1111)
     gpus = [spec.id for spec in catalog.all_gpus() if spec.memory_bytes][:200]

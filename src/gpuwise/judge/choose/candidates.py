@@ -561,9 +561,9 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     if need.items is not None and need.period_s is None:
         terms = array([least_paid_h(need, row) for row in rows])
         fixed = fixed * np.maximum(1.0, terms / np.maximum(time / 3600 / a.utilisation, 1e-9))
-    if need.concurrent and need.items is None:
-        # What is worth paying for is that all are answered as quickly as was asked.
-        per_hour_items = np.full(len(rows), 3600 * need.concurrent / (need.latency_s or 1.0))
+    if by_hour(need):
+        # What is worth paying for is that all are answered as quickly as was asked, or the time.
+        per_hour_items = np.full(len(rows), 3600 * (need.concurrent or 1) / (need.latency_s or 1.0))
     running = np.where(own, drawn / 1000 * a.cooling * a.electricity_usd_per_kwh * busy, 0.0)
     if need.egress_gb and (span := egress_h(need)):
         # Where it is not known, the most that any is known to ask.
@@ -666,7 +666,14 @@ def chance(them: Candidates, first: int, other: int) -> float:
 
 def is_service(need: Need) -> bool:
     """Whether hours are paid for, busy or not: what does more within them is worth no more."""
-    return need.period_s is not None or (need.concurrent > 0 and need.items is None)
+    return need.period_s is not None or by_hour(need)
+
+
+def by_hour(need: Need) -> bool:
+    """Whether what is paid is that of hours, of people who are served or of a rent whose time is stated, and
+    not of an amount of work."""
+    hired = need.hire_h is not None and need.acquire == "rent" and not need.budget_usd
+    return need.items is None and (need.concurrent > 0 or hired)
 
 
 def worth_per_hour(need: Need, them: Candidates, place: int, rent: int) -> float:

@@ -261,7 +261,7 @@ def _options(
         buys = rents and them.outlay[place] > 0
         saved = worth_per_hour(need, them, place, rents[0]) - float(them.running[place]) if buys else 0.0
         each = float(them.per_item[place])
-        if need.concurrent and need.items is None:  # Ranked by its hour; an item is of all that it does
+        if priced.by_hour(need):  # Ranked by its hour; an item is of all that it does
             each = float(them.per_hour[place] / (3600 * them.speed[place] * need.assumptions.utilisation))
         busy_h = float(them.time[place]) / 3600 / need.assumptions.utilisation
         least_h = priced.least_paid_h(need, row)

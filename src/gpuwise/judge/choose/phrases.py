@@ -33,9 +33,9 @@ def times(cost: Interval | None, least: Interval | None) -> float | None:
 
 
 def dearer(need: Need, other: Option, first: Option) -> float | None:
-    """How many times the cost of the first another option has: of as much work, or of an hour where all
-    options serve the same people and what does more in it is worth no more."""
-    if need.concurrent and need.items is None:
+    """How many times the cost of the first another option has: of as much work, or of an hour where what
+    does more in it is worth no more."""
+    if priced.by_hour(need):
         paid, least = other.per_hour_usd, first.per_hour_usd
         return paid / least if paid is not None and least else None
     return times(other.cost_per_item_usd, first.cost_per_item_usd)

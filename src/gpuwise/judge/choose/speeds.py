@@ -348,8 +348,7 @@ def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
     if first.first_token_s and need.first_token_s is not None:  # Limited beside each later one
         allowed = f"of {seconds(need.first_token_s)} allowed"
         begins.append(f"{FIRST_TOKEN}{seconds(first.first_token_s)}, {allowed}")
-    # The prompts of so many answers are read between their steps.
-    read_s = need.reads * _prompt_token_s(best) if need.reads else 0.0
+    read_s = _read_s(need, best)
     at_work = 1 + (count - 1) * WAITING_SHARE if serves and plan.in_turn else count
     return blank(
         throughput=best.tokens_per_s.times(1 / (1 + read_s * best.tokens_per_s.value)),
@@ -367,15 +366,17 @@ def no_units(gpu: str, weights: Precision) -> bool:
     return weights in (Precision.BF16, Precision.FP8) and catalog.get(gpu).supports(weights) is False
 
 
-def _prompt_token_s(found: Fit) -> float:
-    """Seconds for each token of prompts, of which an engine reads several at once."""
+def _read_s(need: Need, found: Fit) -> float:
+    """Seconds between steps for each token of an answer in which prompts are read, several at once."""
+    if not need.reads:
+        return 0.0
     from gpuwise.predictor.card import card, die
     from gpuwise.predictor.fit import prompt_seconds
 
     plan, on = found.plan, die(card(found.gpu_id, sheet=True))
     many = max(plan.context, plan.chunk)
     faster = prompt_seconds(replace(plan, context=many), on) / many * plan.context / prompt_seconds(plan, on)
-    return (found.first_token_s or 0.0) / plan.context * min(1.0, faster)
+    return need.reads * (found.first_token_s or 0.0) / plan.context * min(1.0, faster)
 
 
 def alone(need: Need, found: Record) -> Record:
@@ -386,11 +387,13 @@ def alone(need: Need, found: Record) -> Record:
 
 
 def _latency(need: Need, found: Fit) -> float | None:
-    """Seconds to the next token of every sequence, to the first one, or of a training step."""
+    """Seconds to the next token of every sequence, while others' prompts are read, too; or to the first."""
     if need.latency_kind == "TTFT" and need.mode == "infer":
         return found.first_token_s
     speed = found.tokens_per_s
-    return found.plan.batch / speed.value if speed and need.mode == "infer" else None
+    if not speed or need.mode != "infer":
+        return None
+    return found.plan.batch * (1 / speed.value + _read_s(need, found))
 
 
 def corrected(predicted: Mapping[Key, Record], measured: Mapping[Key, Record]) -> dict[Key, Record]:
