@@ -269,8 +269,8 @@ def _of_systems(claims: Sequence[Claim]) -> dict[int, int]:
     rows, of_one = defaultdict[tuple[int, object], dict[int, Claim]](dict), set[tuple[object, str]]()
     for n, c in enumerate(claims):
         plain = c.block >= GRID and c.count == 1 == len(c.values) and c.sure and not (c.several or c.total)
-        own = (mechanism(c) or ("",))[0] in TAKEN_FOR_OTHER
-        if not plain or c.field not in (*OF_SUPERCHIP, *FORMATS) or own or agrees(c):
+        of_system = plain and c.field in (*OF_SUPERCHIP, *FORMATS) and not agrees(c)
+        if not of_system or (mechanism(c) or ("",))[0] in TAKEN_FOR_OTHER:
             of_one |= {(c.gpu_ids, c.field)} if plain else set()
             continue
         known = [k for k in evidence_of(c, fitting=False) if k.form not in ("vector", "matrix")]

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain, pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from statistics import median
 
@@ -492,11 +492,12 @@ def _rejoined(rows: Sequence[tuple[Cell, ...]]) -> Iterator[tuple[Cell, ...]]:
     it whole, as pages are copied."""
     width, at = max(map(len, rows[:1]), default=0), 0
     while at < len(rows):
-        ends = [*accumulate(map(len, rows[at:])), width]
-        end = at + next(n for n, wide in enumerate(ends, 1) if wide >= width)
-        whole = ends[end - at - 1] == width and end <= len(rows)
-        yield tuple(cell for row in rows[at : end if whole else at + 1] for cell in row)
-        at = end if whole else at + 1
+        wide, end = len(rows[at]), at + 1
+        while wide < width and end < len(rows):
+            wide, end = wide + len(rows[end]), end + 1
+        end = end if wide == width else at + 1
+        yield tuple(cell for row in rows[at:end] for cell in row)
+        at = end
 
 
 def _squashed(line: str, number: int) -> tuple[str, Table, str] | None:
