@@ -38,6 +38,14 @@ def test_a_computer_takes_no_card() -> None:
     assert len(beside.corrected) == 1
 
 
+def test_a_model_that_is_not_known_is_said_to_be_another_by_its_size() -> None:
+    need = asked("serve zephyrus-14b for 4 people")
+    assert (need.workloads, len(need.corrected)) == ((("qwen2.5-14b", 1.0),), 1)
+    assert asked("our own 13b model, 4 users").corrected == ()
+    with pytest.raises(InputError):  # The nearest of 90 billion are mixtures of experts, or a fifth smaller
+        asked("helios-3-90b, 8 users. gpu?")
+
+
 def test_what_somebody_gives_a_month_is_no_bill() -> None:
     need = asked("boss gives me 400 dollars a month for a server for llama 3.1 8b, what do i rent")
     assert (need.bill, need.budget_usd, need.budget_per_month) == (None, 400, True)

@@ -725,7 +725,9 @@ class Worked(Cards):
             said, sized = alone[0], compiled(rf"(?<![\d.]){re.escape(alone[0])}\b")
             size = float(alone[1]) * {"m": 1e6, "b": 1e9}[alone[2]]
             about = [n for n in llms.names() if abs(llms.find(n).parameters - size) <= USUAL.rounded * size]
-            near = min(llms.names(), key=lambda n: abs(llms.find(n).parameters - size))
+            # Who means a mixture of experts says so, or its name.
+            dense = (n for n in llms.names() if not llms.find(n).experts)
+            near = min(dense, key=lambda n: abs(llms.find(n).parameters - size))
             # Nobody means a first generation by a size that it nearly has.
             like = (n for n in of_it if n in about and not fullmatch(r"[a-z]+-\d+b", n))
             of_size = (*filter(sized.search, of_it), *like)
@@ -735,6 +737,10 @@ class Worked(Cards):
             if model == near and near not in about:
                 raise InputError(f"no model of {said} is known here", hint=f"the nearest: {near}")
             said = f"{family} {said}" if of_it and model not in of_it else said
+            name = search(r"[a-z][\w.]*(?:-[\w.]+)*-$", self.plain[: alone.start()])
+            if name and not of_it:  # "helios-3-90b"
+                self.mark(*name.span())
+                self.correct(f"{name[0]}{said} is not known here: what follows is of {model}, by its size.")
         if not model:
             return None
         self.take(rf"\b{family}" + (r"[\d.]*" if alone else r"\b") if of_it else "(?!)")
