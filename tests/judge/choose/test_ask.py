@@ -46,6 +46,13 @@ def test_a_model_that_is_not_known_is_said_to_be_another_by_its_size() -> None:
         asked("helios-3-90b, 8 users. gpu?")
 
 
+def test_what_is_still_to_be_bought_is_not_there() -> None:
+    text = "is it cheaper to have a 3090 at home for llama 3.1 8b, just for me, or to rent one by the hour?"
+    assert asked(text).have == ("rtx-3090",)
+    need = asked(f"{text} I'd have to buy it")
+    assert (need.have, need.sets, need.either) == ((), (("rtx-3090", 1),), True)
+
+
 def test_what_somebody_gives_a_month_is_no_bill() -> None:
     need = asked("boss gives me 400 dollars a month for a server for llama 3.1 8b, what do i rent")
     assert (need.bill, need.budget_usd, need.budget_per_month) == (None, 400, True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
 from math import inf
@@ -215,6 +216,8 @@ class Cards(Words):
         if self.take(P.or_others):
             self.notes += [f"{', '.join(dict.fromkeys(gpu for gpu, _ in sets))}: or others"] if sets else []
             sets = []
+        if have and self.take(P.to_buy):  # "To have a 3090 at home, or to rent? I'd have to buy it"
+            have, sets = [], [*Counter(have).items(), *sets]
         if len(sets) == 1 and not (have or added or self.barred) and self.take(P.is_mine):
             have, sets = [sets[0][0]] * max(1, sets[0][1]), []
         # "Rented H100s": as many as the work takes.
