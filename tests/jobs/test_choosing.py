@@ -247,6 +247,8 @@ def test_people_whom_no_machine_serves_in_time_are_served_by_several() -> None:
     assert first.count > 8
     assert first.latency_s <= 1 / 20
     assert first.throughput.value >= 400 * 20
+    with pytest.raises(GpuwiseError):
+        choose(f"{text}, at most 8 gpus", Facts(today=DAY))
 
 
 def test_what_cuda_no_longer_supports_is_bought_by_its_name_or_used_alone() -> None:

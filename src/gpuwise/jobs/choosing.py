@@ -550,7 +550,8 @@ def _looser_work(need: Need, error: GpuwiseError) -> Iterator[Need]:
     if needs.USUAL_NOTE in need.notes:
         yield _unhurried(need, needs.IN_PACE)
     people = need.task == "infer" and need.concurrent > 1 and need.items is None and need.acquire != "own"
-    if people and need.latency_s and not need.sets and need.gpus == (1, needs.MOST_TOGETHER):
+    people &= not need.sets and need.gpus == (1, needs.MOST_TOGETHER) and not need.one_machine
+    if people and need.latency_s:
         yield noted("several machines, as none alone is quick enough for all", gpus=(1, needs.MOST_APART))
     if need.asks == "able" and need.memory_gb and not names:
         yield noted(verdicts.NOT_ENOUGH, memory_gb=None)

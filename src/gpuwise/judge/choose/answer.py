@@ -245,7 +245,7 @@ def _buy(found: Recommendation, price: Interval) -> str:
     each = f" for each of {need.users} people" if need.users > 1 else ""
     host, *_ = host_for(need, first.gpu_id, first.count)
     host = "what the machine then lacks" if need.have else f"{'an' if host[0] in 'aeiou' else 'a'} {host}"
-    whose = " for all of them" * need.one_machine
+    whose = " for all of them" * (need.one_machine and need.users > 1)
     host_usd = first.host_usd if need.one_machine else first.host_usd / need.users
     around = f" and {host} for {usd(host_usd)}{whose}" if first.host_usd else ""
     around += f", {usd(first.outlay_usd)} in all for {need.users}" if need.users > 1 else ""

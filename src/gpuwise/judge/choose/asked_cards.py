@@ -492,6 +492,9 @@ class Cards(Words):
         least = number and search(r"\b(?:at least|min(?:imum)?(?: of)?) $", self.plain[: number.start()])
         most = max(count, needs.MOST_TOGETHER) if least else count
         self.gpus = (1 if number[1] else count, most) if number else None
+        alone = r"\b(?:one|1|single) (?:machine|box|server|node)\b(?! (?:per|each|for each)\b)"
+        if self.fields.get("users", 1) == 1 and ((number and number[1]) or self.said(alone)):
+            self.fields["one_machine"] = True
         alike = all(count < 2 for _, count in self.sets) and (len(self.sets) < 2 or not self.have)
         if alike and not number and self.take(P.how_many):
             only = tuple(gpu for gpu, _ in self.sets)

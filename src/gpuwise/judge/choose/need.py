@@ -948,6 +948,8 @@ def _counted(need: Need, said: _Said, options: _Options, only: Sequence[str]) ->
         # Many people are served at all hours, unless somebody says so.
         always = replace(need.assumptions, hours_per_week=168.0)
         need = replace(need, assumptions=always, notes=(*need.notes, ALL_HOURS))
+    if options.texts.get("gpus") and need.users == 1:
+        need = replace(need, one_machine=True)
     there = need.assumptions.host_usd == 0 and need.acquire == "own" and not need.sets
     if there and not options.texts.get("gpus") and need.gpus == (1, MOST_TOGETHER):
         # In a machine that is there one card is meant; where it is not enough, the job tries more.
