@@ -29,7 +29,9 @@ def asked(text: str) -> Need:
     return need_of(text, {}, {"EUR": 1.1, "GBP": 1.3, "PLN": 0.25})[0]
 
 
-@pytest.mark.parametrize("word", ["qlora", "qlorra", "qllora", "qloraa", "qlra", "qora", "qlor", "q-lora", "q lora"])
+@pytest.mark.parametrize(
+    "word", ["qlora", "qlorra", "qllora", "qloraa", "qlra", "qora", "qlor", "q-lora", "q lora"]
+)
 def test_a_letter_doubled_or_left_out_of_qlora_is_of_it(word: str) -> None:
     assert asked(f"wich grafics crd for lama 3.1 8b {word}").task == "qlora"
     assert asked(f"wich grafics crd for lama 3.1 8b {word.replace('q', '', 1).strip(' -')}").task != "qlora"
