@@ -29,6 +29,14 @@ def asked(text: str) -> Need:
     return need_of(text, {}, {"EUR": 1.1, "GBP": 1.3, "PLN": 0.25})[0]
 
 
+@pytest.mark.parametrize(
+    "word", ["qlora", "qlorra", "qllora", "qloraa", "qlra", "qora", "qlor", "q-lora", "q lora"]
+)
+def test_a_letter_doubled_or_left_out_of_qlora_is_of_it(word: str) -> None:
+    assert asked(f"wich grafics crd for lama 3.1 8b {word}").task == "qlora"
+    assert asked(f"wich grafics crd for lama 3.1 8b {word.replace('q', '', 1).strip(' -')}").task != "qlora"
+
+
 def test_a_computer_takes_no_card() -> None:
     need = asked("I have a mac studio m2 ultra, thinking of a 3090 for qwen 32b int4, $1500")
     assert need.assumptions.host_usd
