@@ -50,6 +50,9 @@ def test_a_model_that_is_not_known_is_said_to_be_another_by_its_size() -> None:
     need = asked("serve zephyrus-14b for 4 people")
     assert (need.workloads, len(need.corrected)) == ((("qwen2.5-14b", 1.0),), 1)
     assert asked("our own 13b model, 4 users").corrected == ()
+    assert asked("vega-20b, 4 users").workloads == (("internlm2.5-20b", 1.0),)
+    assert asked("titan-moe-47b, 8 users").workloads == (("mixtral-8x7b", 1.0),)
+    assert asked("a 14b model for 40 active users").workloads == (("qwen2.5-14b", 1.0),)
     with pytest.raises(InputError):  # The nearest of 90 billion are mixtures of experts, or a fifth smaller
         asked("helios-3-90b, 8 users. gpu?")
 
@@ -59,6 +62,10 @@ def test_what_is_still_to_be_bought_is_not_there() -> None:
     assert asked(text).have == ("rtx-3090",)
     need = asked(f"{text} I'd have to buy it")
     assert (need.have, need.sets, need.either) == ((), (("rtx-3090", 1),), True)
+    assert asked(f"{text} We would have to purchase the card").have == ()
+    assert asked("I have a 3090; rent a 4090 for llama 3.1 8b? I'd need to buy it otherwise").have == (
+        "rtx-3090",
+    )
 
 
 def test_what_somebody_gives_a_month_is_no_bill() -> None:

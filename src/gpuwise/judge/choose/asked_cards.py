@@ -216,7 +216,9 @@ class Cards(Words):
         if self.take(P.or_others):
             self.notes += [f"{', '.join(dict.fromkeys(gpu for gpu, _ in sets))}: or others"] if sets else []
             sets = []
-        if have and self.take(P.to_buy):  # "To have a 3090 at home, or to rent? I'd have to buy it"
+        mine = have and self.said(r"\b(?:i|we)(?:.ve)? (?:already )?(?:have|own|got)\b(?! to\b)")
+        # "To have a 3090 at home, or to rent? I'd have to buy it"
+        if have and not mine and self.take(P.to_buy):
             have, sets = [], [*Counter(have).items(), *sets]
         if len(sets) == 1 and not (have or added or self.barred) and self.take(P.is_mine):
             have, sets = [sets[0][0]] * max(1, sets[0][1]), []

@@ -726,14 +726,14 @@ class Worked(Cards):
             size = float(alone[1]) * {"m": 1e6, "b": 1e9}[alone[2]]
             about = [n for n in llms.names() if abs(llms.find(n).parameters - size) <= USUAL.rounded * size]
             # Who means a mixture of experts says so, or its name.
-            dense = (n for n in llms.names() if not llms.find(n).experts)
-            near = min(dense, key=lambda n: abs(llms.find(n).parameters - size))
+            moe = self.take(r"\bmoe\b|\bmixture of experts\b|\d ?b active\b") or "-a" in said
+            any_of = [n for n in llms.names() if moe or not llms.find(n).experts]
+            near = min(any_of, key=lambda n: abs(llms.find(n).parameters - size))
             # Nobody means a first generation by a size that it nearly has.
             like = (n for n in of_it if n in about and not fullmatch(r"[a-z]+-\d+b", n))
             of_size = (*filter(sized.search, of_it), *like)
-            usual = "" if self.take(r"\bmoe\b|\bmixture of experts\b") else llms.USUAL.get(said, "")
-            model = next(iter(of_size), "") or usual
-            model = model or next(filter(sized.search, llms.names()), near)
+            model = next(iter(of_size), "") or ("" if moe else llms.USUAL.get(said, ""))
+            model = model or next(filter(sized.search, any_of), near)
             if model == near and near not in about:
                 raise InputError(f"no model of {said} is known here", hint=f"the nearest: {near}")
             said = f"{family} {said}" if of_it and model not in of_it else said
