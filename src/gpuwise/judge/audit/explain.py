@@ -113,8 +113,8 @@ class Around:
         wrong = agree.wrong_values(claim) or claim.values
         having = gpus_with(claim.field, wrong) - {*claim.gpu_ids}
         siblings = [other for i in claim.gpu_ids for other in agree.family(i) if other in having]
-        # Figures that many products have point to GPUs beside them; names to any.
-        common = len({*map(agree.product, having)}) > FEW
+        # Figures that many products have point to GPUs beside them; names to any. Sorted: tests compare runs.
+        common = len({*map(agree.product, sorted(having))}) > FEW
         near = {*self.beside(claim)} if common and claim.field not in OF_NAME else having
         beside = [i for i in self.gpus if i in near & having and i not in siblings]
         own = {*map(agree.product, claim.gpu_ids)}

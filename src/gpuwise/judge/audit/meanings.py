@@ -214,7 +214,7 @@ def _is_doubled(claim: Claim) -> bool:
     """Superchips hold two, whose figures texts add up."""
     if not _are_superchips(claim):
         return False
-    alone = tuple({i for gpu_id in claim.gpu_ids for i in (gpu_id, *agree.twins_of(gpu_id))})
+    alone = tuple(dict.fromkeys(i for gpu_id in claim.gpu_ids for i in (gpu_id, *agree.twins_of(gpu_id))))
     halves = numbers_of(k.value for k in evidence_of(replace(claim, gpu_ids=alone), fitting=False))
     return any(same(claim, stated, 2 * half) for half in halves for stated in claim.values)
 
@@ -222,7 +222,8 @@ def _is_doubled(claim: Claim) -> bool:
 def _twins(claim: Claim) -> tuple[str, ...]:
     """Other products with the same chip in a superchip, or of it."""
     own = {*map(agree.product, claim.gpu_ids)}
-    return tuple({o for i in claim.gpu_ids for o in agree.twins_of(i) if agree.product(o) not in own})
+    others = (o for i in claim.gpu_ids for o in agree.twins_of(i) if agree.product(o) not in own)
+    return tuple(dict.fromkeys(others))
 
 
 def _is_other_clock(claim: Claim) -> bool:
