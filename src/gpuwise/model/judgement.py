@@ -120,7 +120,7 @@ class Need:
     unproven: bool = False  # Cards of vendors of which the predictor saw no network are ranked like others
     currency: tuple[str, float] = ("USD", 1.0)  # Amounts are also said in it; USD for one of its units
     users: int = 1  # People who work at the same time, each with such a machine
-    one_machine: bool = False  # And the GPUs of all stand in one; or no more are to be taken than it holds
+    one_machine: bool = False  # All GPUs, those of every one of `users`, are to stand in one machine
     machines: int = 1  # So many alike are wanted, of which each option is one
     sharing: int = 0  # People who use these in turns; 0: not stated
     notes: tuple[str, ...] = ()  # How words of the question were read

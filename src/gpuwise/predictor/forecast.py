@@ -106,7 +106,7 @@ def forecast(
         calibration=evidence.calibration_of(calibration, ids) if calibration is not None else None,
         transfer=evidence.transfer_of(source, config) if source is not None else None,
     )  # fmt: skip
-    # What was measured does not say whether from a graph.
+    # Rows of measured.csv do not say whether a graph replayed the step.
     measured = {} if config.replayed else evidence.fastest_measured(config)
     return tuple(_beside(asked, _predict(asked, gpu), measured.get(gpu)) for gpu in ids)
 

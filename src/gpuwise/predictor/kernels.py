@@ -400,8 +400,8 @@ _EXPONENTIALS = 16.0
 _BACKWARD_PASS = 2.5
 # Exponentials in whose time a value is drawn for dropout, set on the project's own H200.
 _RANDOM = 2.0
-# Queries of decoding: one of two groups of warps has them all, and waits for its exponentials with no other's
-# products beside them (12 nanoseconds a key and head of 128 on an H200, 9 of 64; measured with four queries).
+# Few queries, as in decoding, fit one of a program's two groups of warps, so no products of the other hide
+# its exponentials (12 nanoseconds a key and head of 128 on an H200, 9 of 64; measured with four queries).
 # The keys of a single query are dealt to all units.
 FEW, _GROUP, _ALONE = 16, 0.5, 1.6
 # How names of attention end that is masked, or drops.

@@ -79,7 +79,7 @@ _FROM_L2 = 32.0
 _WARP_RATE = {"bf16": 2350.0, "fp16": 2350.0}
 # How sharply the slowest of arithmetic, instructions and memory decides: between their maximum and their sum.
 SOFTENED = 4.0
-# Operators in whose time the host cuts out the rows of an expert and its matrix, and asks for their product.
+# Host time for one expert, in operators: to slice its rows and its matrix, and to launch their product.
 _EXPERT_CALLS = 10.0
 # Seconds between two kernels of a graph: 0.3 to 0.9 microseconds in six steps of three networks on an H200.
 _APART = 0.5e-6

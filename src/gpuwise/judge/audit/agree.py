@@ -48,6 +48,11 @@ _VARIANT = re.compile(r"-(?:pcie|sxm\d?|nvl|fhhl|laptop|maxq|sff|server|ws|passi
 # the known date the year of a launch may be that of: of consumers' cards, and of those delivered later.
 MONTHS = 8
 AT_ONCE, DELIVERED = (0, 1), (2, 8)
+# Chips that have two names.
+_CHIPS = {
+    "polaris10": "ellesmere", "polaris11": "baffin", "polaris12": "lexa",
+    "acmg10": "dg2512", "acmg11": "dg2128", "acmg12": "dg2256",
+}  # fmt: skip
 # How near a figure must be to the one that it is taken to be.
 LIKE = 0.011
 
@@ -271,8 +276,7 @@ def word(field: str, text: str) -> str:
     if field == "chip":
         # GK110 and GK110B are one chip.
         plain = re.sub(r"(?<=\d)[a-z]$", "", plain)
-        arc = {"acmg10": "dg2512", "acmg11": "dg2128", "acmg12": "dg2256"}
-        return {"polaris10": "ellesmere", "polaris11": "baffin", "polaris12": "lexa", **arc}.get(plain, plain)
+        return _CHIPS.get(plain, plain)
     # LPDDR5X is called LPDDR5, too.
     return (
         re.sub(r"^ddr(?=[567])", "gddr", re.sub(r"(?<=^lpddr\d)x", "", plain))

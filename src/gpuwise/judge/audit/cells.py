@@ -130,10 +130,10 @@ class Label:
         return self.fields[0] if self.fields else None
 
 
-# Formats whose rates are not judged.
+# Formats whose peak rates the catalog does not hold.
 _UNJUDGED = re.compile(r"\b(?:u?int[14]|binary)\b", re.IGNORECASE)
-# What is told of a format, no rate in it: "990 TFLOPS (FP8 introduced, 1979 TFLOPS)".
-_TOLD = re.compile(
+# Words behind a format that are about it; the next rate is of it: "990 TFLOPS (FP8 introduced, 1979 TFLOPS)".
+_ABOUT_FORMAT = re.compile(
     r"\W{0,3}(?:introduced|added|debuts|debuted|supported|unsupported|dropped|removed)\W{0,4}", re.IGNORECASE
 )
 # The field of a label that is one of these words alone; beside other words they mean nothing.
@@ -475,11 +475,12 @@ def own_field(cell: str, tokens: Sequence[Token], place: int) -> str | None:
             return before.field
     # "544 Turing Tensor Cores": the architecture in between says nothing of the field.
     after = next((t for t in tokens[place + 1 :] if t.field not in ("architecture", *generations)), None)
-    if after is not None and after.field in FORMATS and _TOLD.match(cell, after.end):
+    if after is not None and after.field in FORMATS and _ABOUT_FORMAT.match(cell, after.end):
         after = None
-    told = next((t for t in reversed(tokens[:place]) if t.field in FORMATS), None)
-    if told is not None and dimension == "op/s" and _TOLD.fullmatch(cell[told.end : token.start]):
-        return told.field
+    if dimension == "op/s":
+        last = next((t for t in reversed(tokens[:place]) if t.field in FORMATS), None)
+        if last is not None and _ABOUT_FORMAT.fullmatch(cell[last.end : token.start]):
+            return last.field
     if after is not None and after.kind == "field" and FIELDS[after.field].dimension in (dimension, "none"):
         between = cell[token.end : after.start]
         near = len(between) <= NEAR and CUES["between_value_and_word"].fullmatch(between.lower())

@@ -33,7 +33,7 @@ BEGINS, TITLES = 4, 400
 MOST_TWICE = 2000
 # Fields that a heading may name whose value stands below it.
 MOST_ASKED = 2
-# So many times as much as of a table must the catalog confirm of its lines as they are.
+# Lines are read as plain text, not as a table, where the catalog confirms so many times as much of them then.
 BETTER = 2
 # So many times what one GPU has is still said of one, beside the count of several.
 LIKE_ONE = 1.5

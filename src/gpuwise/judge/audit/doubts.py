@@ -29,7 +29,7 @@ OF_CELLS = ("memory_bytes", "memory_type")
 # A figure that is so many times the known one, or less, and of no known kind of error is of something else;
 # a clock beyond so many times is a processor's.
 OTHER, CPU = 10.0, 1.45
-# Where so many GPUs have the figures of others, the columns or rows moved.
+# Where so many GPUs of a column have another GPU's figure, its cells were read one place off.
 MOVED = 3
 # Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text.
 MOSTLY = 4
@@ -85,7 +85,7 @@ class Doubts:
             self.fails(claim)
             or self.is_weak(claim, kind)
             or (not of_sheet and (self.is_of_stranger(claim) or self.is_in_passing(claim)))
-            # A row of a table that is right of others has its own name: it is copied, not misread.
+            # In a column that is right for others, another GPU's figures were copied, not misread.
             or (self.support.of(claim) < CONFIRMED and self.text.is_of_other(claim))
             or self.is_foreign(claim)
         )
@@ -211,8 +211,9 @@ class Doubts:
         )
 
     def is_unowned(self, claim: Claim) -> bool:
-        """Whether it may be of another GPU of the text, which has this figure, is set or sold so. What one
-        states rightly elsewhere, it states here of another one more often than wrongly."""
+        """Whether it may be of another GPU of the text, which has this figure, or may have it: powers are
+        set and prices differ. What a text states rightly elsewhere, it states here of another GPU more often
+        than wrongly: of 42 such accusations in 200 documents 29 were false."""
         of_any = claim.of_any or claim.field in ("power_w", "launch_price_usd")
         of_any |= not gpus_with(claim.field, claim.values).isdisjoint(self.text.gpus)
         return self.several and not self.is_headed(claim) and of_any

@@ -113,7 +113,7 @@ class Around:
         wrong = agree.wrong_values(claim) or claim.values
         having = gpus_with(claim.field, wrong) - {*claim.gpu_ids}
         siblings = [other for i in claim.gpu_ids for other in agree.family(i) if other in having]
-        # Figures that many products have point to GPUs beside them; names to any. Sorted: tests compare runs.
+        # Figures that many products have point to GPUs beside them; names to any. A set has no order.
         common = len({*map(agree.product, sorted(having))}) > FEW
         near = {*self.beside(claim)} if common and claim.field not in OF_NAME else having
         beside = [i for i in self.gpus if i in near & having and i not in siblings]

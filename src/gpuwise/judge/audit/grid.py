@@ -792,8 +792,8 @@ class Grid:
                 one = _Placed(cell, owner, reading, row, column, label.text, is_known(owner, reading))
                 lines[row if along else column, mine].append(one)
         for found in lines.values():
-            told = most_agree(sum(one.known for one in found), len(found))
-            yield from (one for one in found if one.known or told)
+            all_read = most_agree(sum(one.known for one in found), len(found))
+            yield from (one for one in found if one.known or all_read)
 
     def cells_of(self, along: bool) -> Iterator[tuple[int, int, Subject]]:
         """The row, the column and the GPU of each cell of GPUs down the side, or along the top."""

@@ -14,8 +14,8 @@ from gpuwise.model.judgement import Claim
 
 # The block of a table row is this times the number of the table, plus the row; smaller blocks are sections.
 GRID = 1_000_000
-# Of how many cells, and of which share of them, the catalog must have the values where most of a column tells
-# how all of it is read.
+# All cells of a column are read as one field where the catalog confirms it for at least so many of them and
+# for at least this share.
 LEAST, FIRM = 3, 0.75
 # Support is the number of other GPUs in the column that agree with the catalog, less AGAINST for each that
 # differs; from CONFIRMED on, the column's field, unit and precision count as read right. On 30 pages 80 % of

@@ -725,7 +725,7 @@ class Worked(Cards):
             said, sized = alone[0], compiled(rf"(?<![\d.]){re.escape(alone[0])}\b")
             size = float(alone[1]) * {"m": 1e6, "b": 1e9}[alone[2]]
             about = [n for n in llms.names() if abs(llms.find(n).parameters - size) <= USUAL.rounded * size]
-            # Who means a mixture of experts says so, or its name.
+            # A size alone means a dense model; mixtures of experts are named as such.
             moe = self.take(r"\bmoe\b|\bmixture of experts\b|\d ?b active\b") or "-a" in said
             any_of = [n for n in llms.names() if moe or not llms.find(n).experts]
             near = min(any_of, key=lambda n: abs(llms.find(n).parameters - size))
