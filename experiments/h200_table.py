@@ -26,8 +26,8 @@ FILES = {
     "script": ("resnet50-parity.json", "bert-large-parity.json"),
 }  # fmt: skip
 TUNED = (
-    "resnet50-fp16",
-    "resnet152-fp16",
+    "resnet50-norms",
+    "resnet152-norms",
     "inception-v3-fp16",
     "googlenet-fp16",
     "bert-large-fp16",
@@ -89,7 +89,10 @@ def found() -> str:
         "| --- | ---: | ---: | ---: | ---: | --- |",
     ]
     for name in TUNED:
-        before, after = load(RESULTS / f"tune-{name}.json").measurements[-2:]
+        # The last two, but for a search that was cut off between them.
+        *_, before, after = (m for m in load(RESULTS / f"tune-{name}.json").measurements if m.status == "ok")
+        if before.config.recipe == "tuned":
+            before, after = after, before
         what = f"{after.config.workload} {after.config.precision}"
         watts = f"{after.telemetry.power_w:.0f} W" if after.telemetry and after.telemetry.power_w else ""
         switches = f"`{after.config.switches}`"
