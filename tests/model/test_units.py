@@ -497,6 +497,15 @@ def test_the_example_of_a_count_is_of_its_kind() -> None:
         assert refused.value.hint == f"write {like}"
 
 
+def test_a_name_among_counts_is_told_where_names_go() -> None:
+    hints = []
+    for text in ("h100", "0"):
+        with pytest.raises(InputError) as refused:
+            units.parse_counts(text, "a count of GPUs")
+        hints.append("--gpu" in refused.value.hint)
+    assert hints == [True, False]
+
+
 @pytest.mark.parametrize(("text", "unit"), [("TTFT<500", "500ms"), ("TTFT<99", "99s"), ("TPOT<30", "30ms")])
 def test_a_latency_without_its_unit_is_told_the_likely_one(text: str, unit: str) -> None:
     with pytest.raises(InputError) as caught:

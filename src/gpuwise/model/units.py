@@ -260,6 +260,8 @@ def parse_size(text: str, what: str) -> int:
     """One number of those."""
     unit = {"k": 1024, "m": 1024**2}.get(text[-1:].casefold(), 1)
     one = "8k" if what == "a context" else "8"
+    if what == "a count of GPUs" and re.search("[a-z]", text, re.I):
+        one += "; the names of GPUs, in predict and fit, go into --gpu"
     return parse_count(text if unit == 1 else text[:-1], what, one=one) * unit
 
 
