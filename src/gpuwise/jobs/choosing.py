@@ -6,7 +6,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 from math import ceil, inf
@@ -82,7 +82,7 @@ def _chosen(
     need: Need, facts: Facts, forecast: Forecast, every_provider: bool, alternatives: bool
 ) -> Answer[Recommendation]:
     market = _Market(
-        facts=facts, offers=_believed(need, facts), forecast=_asked_once(forecast),
+        facts=facts, offers=_believed(need, facts), forecast=forecast,
         item=needs.item_of(need),
         every_provider=every_provider or len(need.providers) > 1 or need.asks == "provider",
     )  # fmt: skip
@@ -413,18 +413,28 @@ class _Market:
     forecast: Forecast
     item: str
     every_provider: bool
+    allowed: dict[Need, tuple[Offer, ...]] = field(default_factory=dict)
+    known: dict[Need, dict[speeds.Key, Record]] = field(default_factory=dict)
 
     def usable(self, need: Need) -> tuple[Offer, ...]:
-        return usable(need, self.offers, self.facts.today)
+        if need not in self.allowed:
+            self.allowed[need] = usable(need, self.offers, self.facts.today)
+        return self.allowed[need]
 
     def speeds(self, need: Need, allowed: Sequence[Offer]) -> tuple[Record, ...]:
         ids = offered(need, allowed, self.facts.today)
         return tuple(fit.limited(need, speed) for speed in self.facts_of(need, ids))
 
     def facts_of(self, need: Need, wanted: Mapping[str, Sequence[int]]) -> tuple[Record, ...]:
-        # Of a language model by name all is predicted.
-        results, published = ((), ()) if need.task else (self.facts.results, self.facts.published)
-        return speeds.gather(need, wanted, self.forecast, results=results, published=published)
+        # A need and its alternatives ask for most speeds several times.
+        known = self.known.setdefault(speeds.of_speed(need), {})
+        new = {gpu: left for gpu, n in wanted.items() if (left := [c for c in n if (gpu, c) not in known])}
+        if new or not wanted:
+            # Of a language model by name all is predicted.
+            results, published = ((), ()) if need.task else (self.facts.results, self.facts.published)
+            found = speeds.gather(need, new, self.forecast, results=results, published=published)
+            known.update(((record.gpu_id, record.gpus), record) for record in found)
+        return tuple(known[gpu, count] for gpu, counts in wanted.items() for count in counts)
 
     def best(self, need: Need) -> Recommendation:
         check_wanted()
@@ -439,21 +449,24 @@ class _Market:
             return self.best(need)
         return None
 
-
-def _asked_once(forecast: Forecast) -> Forecast:
-    """The same forecast, which remembers: a need and its alternatives ask for most speeds several times."""
-    known: dict[tuple[RunConfig, int, int | None, str], Record] = {}
-
-    def answer(
-        config: RunConfig, gpus: Sequence[str], *, count: int, batch: int | None
-    ) -> tuple[Record, ...]:
-        new = [gpu for gpu in gpus if (config, count, batch, gpu) not in known]
-        if new or not gpus:
-            found = forecast(config, new, count=count, batch=batch)
-            known.update(((config, count, batch, record.gpu_id), record) for record in found)
-        return tuple(known[config, count, batch, gpu] for gpu in gpus)
-
-    return answer
+    def cheaper(self, need: Need, first: Option, ways: Sequence[str] = ()) -> list[Option]:
+        """The first option of each way to get GPUs, or of these, that may cost enough less than this one to
+        be worth a word; the cheapest first."""
+        offers = [offer for offer in self.usable(need) if not ways or offer.kind in ways]
+        cost = first.cost_per_item_usd
+        if cost and not priced.is_service(need) and not need.task:
+            # Several are no faster than as many alone: most that cost too much need no forecast.
+            known = self.speeds(replace(need, gpus=(1, 1)), offers)
+            alone = {s.gpu_id: s.throughput.high for s in known if s.throughput and s.gpus == 1}
+            most = 3600 * cost.value * phrases.WORTH_A_WORD
+            fast = (most * max(alone.get(gpu, 0.0) for gpu in offer.gpu_ids) for offer in offers)
+            offers = [o for o, least in zip(offers, fast, strict=True) if not o.per_hour or o.per_gpu <= least]
+        elif priced.by_hour(need) and first.per_hour_usd:
+            offers = [o for o in offers if not o.per_hour or o.per_gpu <= first.per_hour_usd / need.users]
+        known = self.speeds(need, offers)
+        with suppress(GpuwiseError):
+            return decide.first_of_each_way(need, known, offers, today=self.facts.today)
+        return []
 
 
 def _first_answer(market: _Market, need: Need) -> Recommendation:
@@ -1007,10 +1020,12 @@ def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendatio
         # Who says no to these is not offered them.
         hosts, spot = need.community is not False, need.spot is not False
         everything = replace(need, spot=spot, community=hosts, reserved=True, serverless=True)
+        wide = market.cheaper(everything, choice.options[0], decide.EXCLUDED)
+        free = replace(need, sets=(), only=(), region="", goal="cost")
         other = None
-        if need.region or 0 < len(names) <= FEW:
-            other = market.best_or_none(replace(need, sets=(), only=(), region="", goal="cost"))
-        choice = decide.with_excluded(choice, market.best(everything), other)
+        if need.region or (0 < len(names) <= FEW and not need.by_default):  # Else these are what is asked for
+            other = next(iter(market.cheaper(free, choice.options[0])), None)
+        choice = decide.with_excluded(choice, wide, other)
     meets = verdicts.meets(choice)
     return replace(choice, changes=(meets, *choice.changes)) if meets else choice
 

@@ -34,7 +34,7 @@ from gpuwise.judge.choose.speeds import memory_of
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Chance, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
-from gpuwise.model.result import Interval, Record
+from gpuwise.model.result import Interval, Record, firsts
 from gpuwise.model.units import significant, usd
 from gpuwise.predictor.rates import around
 
@@ -147,6 +147,18 @@ def recommend(
     return replace(
         made, answer=answer.plainly(made), reasons=answer.reasons(made), runner_up=answer.runner_up(made)
     )
+
+
+def first_of_each_way(
+    need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *, today: date
+) -> list[Option]:
+    """Of each way to get GPUs the candidate that keeps the limits at the least cost, the cheapest first."""
+    them = priced.candidates(need, speeds, offers, today=today)
+    if not len(them):
+        return []
+    ok = fit.kept(fit.limits(need, them, speeds), len(them))
+    first = firsts((them.rows[p].way, p) for p in ordered(them, ok, every_provider=False))
+    return list(_options(need, them, [*first.values()], speeds))
 
 
 def _is_tight(need: Need, gpu: str) -> bool:
@@ -314,18 +326,14 @@ def against(speed: Interval, value: float, half: float = 0.0, floor: float = 0.0
 
 
 def with_excluded(
-    found: Recommendation, wide: Recommendation, other: Recommendation | None = None
+    found: Recommendation, wide: Sequence[Option], other: Option | None = None
 ) -> Recommendation:
-    """The recommendation, with what other limits would save: `wide` is the one that allows every kind of
-    rent, `other` the one that is free of the GPUs and the region that were named."""
+    """The recommendation, with what other limits would save: `wide` are the best by every kind of rent,
+    `other` the one that is free of the GPUs and the region that were named."""
     first, need = found.options[0], found.need
-    best: dict[str, Option] = {}
-    for option in wide.options:
-        if option.way in EXCLUDED and not getattr(need, option.way):
-            best.setdefault(f"{option.way} rent", option)
-    instead = other.options[0] if other else first
-    if instead.key != first.key and (instead.way in RENTS or not need.region):
-        best["any region" if need.region else "another GPU"] = instead
+    best = {f"{o.way} rent": o for o in wide if o.way in EXCLUDED and not getattr(need, o.way)}
+    if other and other.key != first.key and (other.way in RENTS or not need.region):
+        best["any region" if need.region else "another GPU"] = other
     said = filter(None, (allowing(way, option, first, need) for way, option in best.items()))
     allowed = " or ".join(said)
     return replace(found, changes=(*([f"to allow {allowed}"] if allowed else []), *found.changes))

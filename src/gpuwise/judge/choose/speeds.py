@@ -97,7 +97,7 @@ def gather(
     Raises InputError for a workload that is unknown or that nothing can tell the cost of.
     """
     if need.task:
-        asked = _of_speed(need)
+        asked = of_speed(need)
         return tuple(_of_cards(asked, gpu, n) for gpu, counts in wanted.items() for n in counts)
     measured = records_of(result for result in results if result.environment.gpu_id)
     each = [_of_workload(need, name, wanted, forecast, measured, published) for name, _ in need.workloads]
@@ -186,7 +186,7 @@ def _of_workload(
     return found
 
 
-def _of_speed(need: Need) -> Need:
+def of_speed(need: Need) -> Need:
     """The need without what says nothing of a speed: other kinds of rent, or a looser budget, ask nothing
     anew."""
     return Need(
@@ -194,6 +194,8 @@ def _of_speed(need: Need) -> Need:
         formats=need.formats, latency_s=need.latency_s, latency_kind=need.latency_kind,
         first_token_s=need.first_token_s, concurrent=need.concurrent, batch=need.batch,
         context=need.context, reads=need.reads, memory_gb=need.memory_gb, sizes=need.sizes,
+        fallback=need.fallback, title=need.title, least_gb=need.least_gb, passes=need.passes,
+        compiled=need.compiled,
     )  # fmt: skip
 
 
@@ -211,7 +213,7 @@ def times(one: Record, copies: int, people: int = 0) -> Record:
 def apart(need: Need, gpu: str, size: int, number: int) -> Record | None:
     """So many machines, each with a copy of a served model for its share of the people; None where that is
     more than one holds, or too late."""
-    one = _of_cards(_share(_of_speed(need), number), gpu, size)
+    one = _of_cards(_share(of_speed(need), number), gpu, size)
     in_time = one.throughput is not None and not _late(one, need.latency_s)
     return times(one, number, need.concurrent) if in_time else None
 
