@@ -36,7 +36,6 @@ from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import MODULES, RENTS, Offer
 from gpuwise.model.judgement import Assumptions, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
-from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Issue, Record, firsts
 from gpuwise.model.units import listed, percent, seconds, usd
 from gpuwise.predictor.card import UNMEASURED
@@ -93,7 +92,9 @@ def _chosen(
     ):
         none = f"no fresh price within the limits of {needs.SUPPORTED}"
         need = replace(need, only=(), notes=(*(n for n in need.notes if n != needs.SUPPORTED), none))
-    need, largest = _with_largest(market, need)
+    if need.asks == "energy" and not (need.providers or need.region):
+        need = replace(need, acquire="own", hire_h=None)  # Who pays for it has the card
+    need, largest = _with_largest(market, _in_slots(need))
     several = _in_machines(market, need)
     choice = several or _answered(market, needs.settled(need))
     choice = _with_left_out(market, choice, need)
@@ -116,6 +117,7 @@ def _chosen(
         largest,
         _beside(market, need),
         billed,
+        verdicts.advised(choice),
         choice.answer,
         "" if several else verdicts.why_first(choice),
         "" if several else verdicts.of_all(choice),
@@ -148,6 +150,21 @@ LIMITS_OF = {
     "own": {"spot": "spot", "community": "community", "reserved": "reserved", "serverless": "serverless",
             "egress_gb": "what is sent out"},
 }  # fmt: skip
+
+
+def _in_slots(need: Need) -> Need:
+    """The need with cards in place of modules of the same name, where what is bought goes into slots."""
+    if need.acquire != "own" or not (need.slots or need.assumptions.host_usd == 0):
+        return need
+    cards = [spec.id for spec in catalog.all_gpus() if spec.text("form") == "pcie"]
+    modules = {
+        gpu: f"{gpu.partition('-')[0]}-" for gpu in need.named if catalog.get(gpu).text("form") in MODULES
+    }
+    instead = {gpu: [card for card in cards if card.startswith(name)] for gpu, name in modules.items()}
+    named = tuple(dict.fromkeys(each for gpu in need.named for each in instead.get(gpu) or [gpu]))
+    said = f"{', '.join(named)}: {verdicts.ADVISED}"
+    notes = tuple(said if verdicts.ADVISED in note else note for note in need.notes)
+    return replace(need, named=named, notes=notes) if instead else need
 
 
 def _unused(need: Need) -> Iterator[str]:
@@ -331,8 +348,12 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     rent, where, place = rents[0] if rents else None, "", need.region
     named = need.hired or few_of(need)
     places, hosts = (need.region, *prices.around(need.region)), (need.community, need.community is not False)
-    # What was named, there or in a larger area; then any GPU, of private hosts too unless these are ruled out
-    asked = [replace(any_rent, only=named, region=place) for place in places]
+    # What was named, there or in a larger area, of private hosts too unless ruled out, or at a price of longer
+    # ago; then any GPU
+    asked = [
+        replace(any_rent, only=named, region=place, community=host, assumptions=age)
+        for place in places for age in (need.assumptions, aged) for host in hosts if named
+    ]  # fmt: skip
     asked += [replace(any_rent, region=place, community=host) for place in places for host in hosts]
     for each in dict.fromkeys(asked) if rent is None else ():
         if rent := _first_of(market, each):
@@ -459,8 +480,8 @@ class _Market:
             known = self.speeds(replace(need, gpus=(1, 1)), offers)
             alone = {s.gpu_id: s.throughput.high for s in known if s.throughput and s.gpus == 1}
             most = 3600 * cost.value * phrases.WORTH_A_WORD
-            fast = (most * max(alone.get(gpu, 0.0) for gpu in offer.gpu_ids) for offer in offers)
-            offers = [o for o, least in zip(offers, fast, strict=True) if not o.per_hour or o.per_gpu <= least]
+            least = {o: most * max(alone.get(gpu, 0.0) for gpu in o.gpu_ids) for o in offers if o.per_hour}
+            offers = [o for o in offers if o.per_gpu <= least.get(o, inf)]
         elif priced.by_hour(need) and first.per_hour_usd:
             offers = [o for o in offers if not o.per_hour or o.per_gpu <= first.per_hour_usd / need.users]
         known = self.speeds(need, offers)
@@ -544,6 +565,7 @@ CAPPED = "at full power these break the limit, so they are held below it: their 
 BROKEN = (NOT_TO_RENT, ON_DEMAND, OF_ANY_KIND, needs.OVER_BUDGET, NOTHING, CAPPED, verdicts.UNCHECKED)
 BY_SHEET = "nothing keeps the limits whose like was measured: by data sheets"
 FEWER = "fewer at once than asked"
+SHARED = "no laptop with memory of its GPU's own keeps the limits: those whose processor shares it may"
 
 
 def _noted(need: Need, note: str, **changes: Any) -> Need:
@@ -626,6 +648,8 @@ def _looser_market(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(OF_ANY_KIND, only=())
     if error.code == "no-price" and need.quotes and need.region:
         yield noted(f"no price in {need.region} is known, so compared with those of everywhere", region="")
+    if error.code == "limits" and need.form == "laptop" and not names:
+        yield noted(SHARED, form="mobile", gpus=(1, 1))
     if error.code == "limits" and len(need.sets) > 1 and need.budget_usd is not None:
         yield noted(needs.OVER_BUDGET, budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
@@ -676,14 +700,6 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
     dear = error.code == "limits" and need.budget_usd and not (names_of(need) or need.items)
     if need.task and (dear or error.code == "too-old"):
         said.append(speeds.memory_needed(need).rstrip("."))
-    if dear and need.form in ("laptop", "mobile"):  # What shares its memory is carried about, too
-        free = replace(need, form="mobile", budget_usd=None, unproven=True, gpus=(1, 1))
-        options = found.options if (found := market.best_or_none(free)) else ()
-        unsold = dict.fromkeys(o.gpu_id for o in options if o.way == "unpriced" and not o.last_usd)
-        chips = [g for g in unsold if catalog.get(g).text("segment") != "embedded"][: fit.SAID]
-        if chips:
-            names = listed([phrases.short_name(gpu) for gpu in chips])
-            said.append(f"it fits {names}, of which no price is known here")
     other = _another(market, need, error.code)
     if error.code == "too-old" and other is None and names_of(need):
         said.append("no other GPU with a fresh price keeps the other limits")
@@ -845,7 +861,7 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     mine = (need.have[0], need.have.count(need.have[0])) if need.have else None
     if need.asks == "able" and need.task not in ("", "infer") and (named := mine or _one_set(need)):
         recipes = f"{speeds.recipes(need, *named)}."
-    if need.asks == "too much":
+    if need.asks == "too much" and not (need.have and not need.sets):
         free = replace(need, sets=(), only=(), gpus=(1, max(need.gpus)))
         other = market.best_or_none(free)
         cost = other and phrases.dearer(need, other.options[0], choice.options[0])
@@ -878,8 +894,8 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
         choice = market.best_or_none(both) or choice
     choice, does = _with_also(market, choice)
     # Who asks how fast what is named is does not ask what to get.
-    bill = need.asks == "energy" and len(need.sets) > 1 and not need.have and need.acquire != "own"
-    rest = "" if (need.asks == "speed" and judged) or bill else choice.answer
+    fact = need.asks in ("speed", "resale") or (need.asks == "energy" and (need.sets or need.have))
+    rest = "" if fact and judged and not need.budget_usd else choice.answer
     parts = (said, *does, recipes, rest) if need.asks == "able" else (said, recipes, rest, *does)
     return replace(choice, answer=" ".join(filter(None, parts)))
 
@@ -960,7 +976,7 @@ def _able(market: _Market, need: Need, name: str) -> tuple[bool, str]:
         other = replace(other, concurrent=max(1, need.also_users) if other.task == "infer" else 0)
         found = replace(market, item=needs.item_of(other)).best(needs.settled(other))
     except GpuwiseError as error:
-        return False, f"{name}: no, {error}."
+        return False, f"{name}: {'not known' if fit.is_unknown(str(error)) else 'no'}, {error}."
     said = verdicts.verdict(found, None) or "yes."
     ways_said = {"infer": "one at a time", "train": "trained", "finetune": "fine-tuned"}
     how = ways_said.get(mode, f"by {mode}")

@@ -342,7 +342,9 @@ def test_a_bridge_joins_two_and_the_reasons_say_so(need, speed, offer) -> None:
     speeds = [speed("rtx-3090", 100.0 * n, n) for n in (1, 2, 8)]
     offers = [offer("rtx-3090", 0.2 * n, count=n) for n in (1, 2, 8)]
     said = {o.count: o.why[1] for o in made(need(gpus=(1, 8)), speeds, offers).options}
-    assert said[2] == "2 reach 100 % of 2 times one (NVLink, 112.5 GB/s both ways)"
+    assert (
+        said[2] == "2 reach 100 % of 2 times one (NVLink by a bridge, if there is one, 112.5 GB/s both ways)"
+    )
     assert said[8] == "8 reach 100 % of 8 times one (PCIe 4 through host memory)"
     apart = made(need(gpus=(8, 8), mode="infer"), speeds, offers).options[0]
     assert apart.why[1] == "8 reach 100 % of 8 times one (each works by itself)"

@@ -37,6 +37,7 @@ from gpuwise.judge.choose.speeds import (
     FIRST_TOKEN,
     IDLE,
     RECOMPUTES,
+    SHORT_CACHE,
     memory_needed,
 )
 from gpuwise.model.gpu import RENTS, GpuSpec
@@ -50,6 +51,7 @@ from gpuwise.workloads import registry
 # Share of memory below which what stays free is worth a word.
 LITTLE = 0.1
 MOST_REASONS = 3
+BEHIND = "stands behind what is not so: "  # Of an option, with why
 # The note where the question names no model.
 LARGEST = "no model was named: {}, the largest of the usual ones that the limits hold"
 
@@ -80,7 +82,7 @@ def limits(need: Need) -> Iterator[str]:
     if need.precision == Precision.FP64 and "cholesky" in (names := dict(need.workloads)):
         others = " and ".join(name for name in names if name != "cholesky")
         ordinary = f", by ordinary cores in {others}" * bool(others)
-        yield f"FP64 by matrix units in cholesky, where a GPU has them{ordinary}"
+        yield f"cholesky is of large matrices, at half of the FP64 peak, by matrix units if any{ordinary}"
     fed = fit.left_w(need.supply_w) if need.supply_w else None  # Said with it
     bill, together = need.bill, ", or of used and new ones together where no other is known"
     of_bill = f" for {brief(bill.items)}" if bill and bill.items else " a month"
@@ -132,7 +134,7 @@ def question(need: Need) -> str:
     drawn = DIFFUSION.keys() & {need.title.removeprefix("adapters of ")}
     mode = "" if drawn else f" {need.mode}"  # Adapters learn by runs that are of inference
     # Of several formats each option states its own.
-    precision = "" if len(need.formats) > 1 else f" {need.precision}"
+    precision = "" if len(need.formats) > 1 or drawn else f" {need.precision}"
     lengths = {tokens_of(registry.get(name).spec.title) for name, _ in need.workloads if not need.task}
     of_tokens = f" of {max(lengths)} tokens" if item_of(need) == "sequence" and max(lengths) else ""
     of_size = of_tokens or f" of {need.pixels} px" * bool(need.pixels)
@@ -288,7 +290,7 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     said += [begins] if begins else []
     its, there = (max((catalog.get(gpu).memory_bytes or 0.0 for gpu in gpus), default=0.0) / 2**30
                   for gpus in ([first.gpu_id], need.have))  # fmt: skip
-    if need.upgrade and its < there:
+    if its < there and first.outlay_usd:
         said.append(
             f"less memory than what you have, {its:.3g} instead of {there:.3g} GB: this work leaves it free"
         )
@@ -356,7 +358,7 @@ def setup(need: Need, bought: Option) -> str:
         + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
         f"{bought.power_w * people:g} W{each}{fed}" if bought.power_w else "",
         f"{slots:g} slot{'s' * (slots != 1)}" if slots else "",
-        cooled(spec, served=bought.host_usd > 0 and "server" in host),
+        cooled(spec, served=need.fans or (bought.host_usd > 0 and "server" in host)),
         f"{usd(energy)} of electricity a month ({usd(12 * energy)} a year) while it works{idle}, of about "
         f"{cards_w * people:.0f} W for GPUs, {host_w * people:g} W of the host and cooling x{a.cooling:g}"
         if bought.power_w else "",
@@ -436,7 +438,9 @@ def why(
     if need.task == "infer" and speed.notes:
         if not need.concurrent and (batch := re.fullmatch(r"batch (\d+)", speed.notes[0])):
             yield f"{int(batch[1]) * found.replicas}{AT_ONCE}"
-        yield from (n for n in speed.notes[1:] if n.startswith((FIRST_TOKEN, BY)) or n.endswith(IDLE))
+        yield from (
+            n for n in speed.notes[1:] if n.startswith((FIRST_TOKEN, BY)) or n.endswith((IDLE, SHORT_CACHE))
+        )
     yield from (n for n in speed.notes if n.endswith((DIES, TOGETHER)))
     if speed.bound:
         yield f"bound by {speed.bound}"

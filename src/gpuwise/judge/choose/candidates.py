@@ -85,6 +85,8 @@ SHOP_YEARS, CARD_YEARS, PRO_YEARS = 3.0, 2.5, 5.0
 LEAST_PAID_H = 1.0
 # What is made for countries that other cards may not be sold to.
 EXPORT = re.compile(r"^[ah]800|^h20(?!0)|-d$")
+# Whole computers that nobody carries about, whatever their chip is sold in besides.
+BOXES = re.compile(r"mini PC|Mac (?:mini|Studio|Pro)\b")
 WEEKS_PER_YEAR = 365.25 / 7
 
 
@@ -213,7 +215,10 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
 
 
 def is_of_size(need: Need, offer: Offer) -> bool:
-    """Whether a whole computer has the memory that was asked for, as far as its source states that."""
+    """Whether a whole computer has the memory that was asked for, as far as its source states that, and is
+    carried about where that was."""
+    if need.form in ("laptop", "mobile") and offer.whole and re.match(BOXES, offer.instance):
+        return False
     with_gb = re.search(r"\b(?:with|of) (\d+) GB", f"{offer.instance} {offer.note}") if offer.whole else None
     asked = {gb for gpu, gb in need.sizes if gpu in offer.gpu_ids}
     if need.memory_gb and need.memory_gb[0] == need.memory_gb[1]:
@@ -315,7 +320,7 @@ def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *,
             Row(gpu, n, "unpriced", np.nan, 0.0, False, known[gpu, n],
                 last[gpu] if gpu in last and _is_believed(last[gpu], known, rows) else None)
             for gpu, n in dict.fromkeys((*computers, *named))
-            if gpu not in priced
+            if gpu not in (*priced, *need.hired)
             and (need.sold != ("new",) or gpu in dict(need.sets) or is_sold_new(gpu, today))
             and need.have.count(gpu) < n
             and (gpu, n) in known
@@ -332,6 +337,7 @@ def _is_believed(old: Offer, known: Mapping[tuple[str, int], Record], rows: Sequ
     weaker = (
         row for row in rows
         if row.count == 1 and row.way in ("new", "used", "street") and speed is not None
+        and catalog.get(row.gpu).vendor == catalog.get(gpu).vendor
         and row.speed.value <= speed.value and (catalog.get(row.gpu).memory_bytes or inf) <= memory
     )  # fmt: skip
     return not any(row.price > old.amount for row in weaker)

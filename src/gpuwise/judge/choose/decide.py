@@ -14,7 +14,7 @@ decision is without input or output.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -102,22 +102,12 @@ def recommend(
         there = (*dict.fromkeys((*names, *need.have)),)
         named = fit.why_not(there, {g: why.detail for g, why in left.items()})
         raise fit.contradiction(them, found, named or fit.too_small(need, speeds))
-    # What was named has a place: behind what is known better, behind text that comes as people read, and
-    # behind what has memory to spare and runs at full power.
-    rough, slow = not need.unproven, IN_PACE in need.notes and need.goal == "cost"
-    behind = {
-        p: (rough and them.rows[p].speed.is_rough and them.rows[p].way != "have")
-        or (slow and max(1, need.concurrent) / them.speed[p] > USUAL_TPOT_S)
-        or _is_tight(need, them.rows[p].gpu)
-        or (need.precision == Precision.FP64 and not fit.made_for_fp64(them.rows[p].gpu))
-        or (them.own[p] and them.rows[p].gpu not in (*names, *need.have) and _is_held(need, them.rows[p]))
-        for p in places
-    }
-    places.sort(key=lambda p: behind[p])
-    ahead = tuple(p for p in places if behind[p] == behind[places[0]])
+    behind = {p: why_behind(need, them, p) for p in places}
+    places.sort(key=lambda p: bool(behind[p]))
+    ahead = tuple(p for p in places if bool(behind[p]) == bool(behind[places[0]]))
     places.sort(key=_least_money(need, them, ahead).__ne__)
     if them.rows[places[0]].way == "unpriced":
-        first = [p for p in places if behind[p] == behind[places[0]]]
+        first = [p for p in places if bool(behind[p]) == bool(behind[places[0]])]
         places = [*_by_last_price(need, them, first), *(p for p in places if p not in first)]
     if need.deadline_s is not None:
         # A day is kept at the low end of a speed, too, where that costs little more.
@@ -133,7 +123,7 @@ def recommend(
     once &= not (need.sets or need.only or need.budget_usd or need.upgrade or need.asks)
     if need.keep or (once and them.outlay[places[0]] > 0):  # It does the work wherever it can
         places.sort(key=lambda place: them.rows[place].way != "have")
-    options = _options(need, them, places, speeds)
+    options = _options(need, them, places, speeds, behind)
     made = Recommendation(
         made_on=today.isoformat(), need=need, item=item, options=options, rejected=left,
         chances=tuple(
@@ -161,16 +151,25 @@ def first_of_each_way(
     return list(_options(need, them, [*first.values()], speeds))
 
 
-def _is_tight(need: Need, gpu: str) -> bool:
-    """Whether what the work takes at least is nearly all memory of a GPU, so that it may not fit."""
-    size = memory_of(need, catalog.get(gpu))
-    return bool(need.least_gb and size) and 1 - need.least_gb * 1e9 / (size or 1.0) < answer.LITTLE
-
-
-def _is_held(need: Need, row: priced.Row) -> bool:
-    """Whether cards draw more than the supply feeds that is there, so that they are limited to it."""
-    watts = (catalog.get(row.gpu).power_w or 0.0) * row.count
-    return need.supply_w is not None and watts > max(fit.left_w(0.0), fit.fed_w(need.supply_w))
+def why_behind(need: Need, them: Candidates, place: int) -> str:
+    """Why a candidate stands behind others whatever it costs, which are known better, write as fast as people
+    read, have memory to spare, run at full power, or have fans of their own; empty where it does not."""
+    row, speed, spec = them.rows[place], float(them.speed[place]), catalog.get(them.rows[place].gpu)
+    size, named = memory_of(need, spec), row.gpu in (*priced.few_of(need), *need.have)
+    bought = bool(them.own[place]) and not named
+    watts = (spec.power_w or 0.0) * row.count
+    if not need.unproven and row.speed.is_rough and row.way != "have":
+        return "is known by its data sheet alone"
+    if IN_PACE in need.notes and need.goal == "cost" and max(1, need.concurrent) / speed > USUAL_TPOT_S:
+        return "is slower than people read"
+    if need.least_gb and size and 1 - need.least_gb * 1e9 / size < answer.LITTLE:
+        return "has little memory to spare"
+    if need.precision == Precision.FP64:
+        return "" if fit.made_for_fp64(row.gpu) else "is slow in FP64"
+    if bought and need.supply_w is not None and watts > max(fit.left_w(0.0), fit.fed_w(need.supply_w)):
+        return "draws more than your supply feeds, so it is held below its power"
+    served = need.fans or priced.host_for(need, row.gpu, row.count)[0] == "server"
+    return "has no fans of its own" if bought and answer.has_no_fans(spec) and not served else ""
 
 
 def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
@@ -249,8 +248,9 @@ def frontier(them: Candidates, places: Sequence[int]) -> set[int]:
 
 
 def _options(
-    need: Need, them: Candidates, places: Sequence[int], speeds: Sequence[Record]
-) -> tuple[Option, ...]:
+    need: Need, them: Candidates, places: Sequence[int], speeds: Sequence[Record],
+    behind: Mapping[int, str] | None = None,
+) -> tuple[Option, ...]:  # fmt: skip
     best, rents = frontier(them, places), [p for p in places if not them.own[p]]
     one = {s.gpu_id: s.throughput.value for s in speeds if s.gpus == 1 and s.throughput is not None}
     owned, lost = Counter(need.have), priced.lost_share(need.assumptions)
@@ -310,7 +310,8 @@ def _options(
             break_even_h=float(them.outlay[place]) * lost / saved if saved > 0 else None,
         )  # fmt: skip
         why = answer.why(need, option, found[0] if found else option, speed, one.get(row.gpu), spec)
-        found.append(replace(option, why=tuple(why)))
+        why_not_first = f"{answer.BEHIND}{reason}" if behind and (reason := behind.get(place)) else ""
+        found.append(replace(option, why=(*why, *filter(None, [why_not_first]))))
     return tuple(found)
 
 

@@ -399,6 +399,7 @@ def link_of(spec: GpuSpec, count: int) -> str:
     """How `count` of these GPUs talk to each other, as sources state it."""
     rate, name = spec.number("link_bytes_per_s"), spec.text("link")
     if name and name != "none" and is_linked(spec, count):
+        name = f"{name} by a bridge, if there is one" if spec.text("form") == "pcie" else name
         return f"{name}, {rate / 1e9:g} GB/s both ways" if rate else name
     generation = spec.number("pcie_generation")
     bus = f"PCIe {generation:g}" if generation else "PCIe"
@@ -635,7 +636,8 @@ def why_not(named: Sequence[str], left: Mapping[str, str]) -> list[str]:
 
 def is_unknown(why: str) -> bool:
     """Whether a reason says only that something is not known, and so not that a GPU cannot do the work."""
-    return any(said in why for said in (UNMEASURED, STAND_IN, UNPROVEN, "no source states", "no speed"))
+    said = (UNMEASURED, STAND_IN, UNPROVEN, "no source states", "no speed", "not predicted")
+    return any(each in why for each in said)
 
 
 def no_price(need: Need, gpu: str, offers: Sequence[Offer] = (), together: int = 0) -> Issue:

@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from math import ceil, inf
+from statistics import median
 
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit, phrases
-from gpuwise.judge.choose.answer import LITTLE
+from gpuwise.judge.choose.answer import BEHIND, LITTLE
 from gpuwise.judge.choose.fit import link_of, made_for_fp64
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, WORDS
 from gpuwise.judge.choose.phrases import (
@@ -41,24 +42,25 @@ def why_first(found: Recommendation) -> str:
         if cost is None or cost > 1 or other.throughput.value < first.throughput.value:
             continue
         late = other.time_s and other.time_s.high > (found.need.deadline_s or inf)
-        reasons = {  # What puts it behind whatever it costs, then the rest
-            "has little memory to spare": (other.memory_spare or 1.0) < LITTLE,
-            f"takes {usd(other.outlay_usd - paid)} more at once": other.outlay_usd > paid,
-            "is known by its data sheet alone": other.rough and not first.rough,
-            "has a price that is old": other.stale and not first.stale,
-            f"takes {other.count} cards": other.count > first.count,
-            "may be too late": late,
-            "is not yours": first.way == "have",
-        }
         measures = {
             "price": "asks a higher price",
             "power": "draws more watts",
             "energy": "takes more energy",
         }
-        usual = measures.get(found.need.goal, "costs as much within 5 %")
-        why = next((reason for reason, holds in reasons.items() if holds), usual)
-        more = f"{counted(other.gpu_id, other.count)}, {phrases.obtained(other)}"
-        return f"It is first though {more}, costs no more for the work: that {why}."
+        behind = next((w.removeprefix(BEHIND) for w in other.why if w.startswith(BEHIND)), "")
+        reasons = {  # What puts it behind whatever it costs, then the rest
+            behind: bool(behind),
+            measures.get(found.need.goal, ""): found.need.goal in measures,
+            f"takes {usd(other.outlay_usd - paid)} more at once": other.outlay_usd > paid,
+            "has a price that is old": other.stale and not first.stale,
+            f"takes {other.count} cards": other.count > first.count,
+            "may be too late": late,
+            "is not yours": first.way == "have",
+            "costs as much within 5 %": cost * priced.EQUAL >= 1,
+        }
+        if why := next((reason for reason, holds in reasons.items() if holds), ""):
+            more = f"{counted(other.gpu_id, other.count)}, {phrases.obtained(other)}"
+            return f"It is first though {more}, costs no more for the work: that {why}."
     return ""
 
 
@@ -163,7 +165,8 @@ def beside(quote: Quote, offers: Sequence[Offer], today: date) -> str:
     if not asked:
         known = f"no other price to {'rent' if per_hour else 'buy'} it is known here"
         return f"{usd(quote.usd)}{unit} for {name}: {known}"
-    low, middle, high = (quote.count * asked[place].per_gpu for place in (0, len(asked) // 2, -1))
+    each = [quote.count * offer.per_gpu for offer in asked]
+    low, middle, high = each[0], median(each), each[-1]
     called = next(word for most, word in CALLED if quote.usd <= most * middle)
     since = min(offer.seen_on for offer in asked)[:7]
     others = f"others ask {usd(low)} to {usd(high)}{unit} since {since}, the middle of {len(asked)} "
@@ -357,18 +360,52 @@ def _speed(found: Recommendation) -> str:
     return f"{sure}: {does}; {need.rate:g} {item} are asked."
 
 
-def _resale(need: Need, own: Option) -> str:
-    """What is left of a purchase when its years are over, and what a month of owning it costs."""
-    a, months = need.assumptions, 12 * need.assumptions.years
-    left = own.outlay_usd * (1 - priced.lost_share(a))
-    lost, paid = (own.outlay_usd - left) / months, phrases.electricity(need, own)[1] * need.users
-    machine, use = " with its machine" * bool(own.host_usd), weekly_use(a.hours_per_week)
-    return (
-        f"{begun(machine_of(own))}{machine} for {sum_of(need, own.outlay_usd)} is worth about "
-        f"{sum_of(need, left)} after {a.owned_for}, where it loses {percent(a.depreciation, 0)} a year, an "
-        f"assumption (--depreciation). Owning it costs {sum_of(need, lost + paid)} a month: "
-        f"{usd(lost)} of value, {usd(paid)} of electricity{use}."
+def _resale(found: Recommendation) -> str:
+    """What is left of each purchase when its years are over, and what a month of owning it costs, at the last
+    price where none is fresh; the machine around the cards apart, which loses value whatever is in it."""
+    need, a = found.need, found.need.assumptions
+    months, use, said = 12 * a.years, weekly_use(a.hours_per_week), dict[tuple[str, int], tuple[float, str]]()
+    for own in found.options:
+        price = own.outlay_usd - own.host_usd or (own.last_usd or 0.0) * own.count
+        if not price or own.way in RENTS or (own.gpu_id, own.count) in said:
+            continue
+        left = price * (1 - priced.lost_share(a))
+        lost, paid = (price - left) / months, phrases.electricity(need, own)[1] * need.users
+        said[own.gpu_id, own.count] = (
+            lost,
+            (
+                f"{begun(machine_of(own))} for {sum_of(need, price)} ({fit.SOLD.get(own.way, 'last price')}, "
+                f"{own.seen_on[:7]}) is worth about {sum_of(need, left)} after {a.owned_for}: "
+                f"{sum_of(need, lost)} of value a month, and {usd(paid)} of electricity{use}"
+            ),
+        )
+    each = [text for _, text in said.values()]
+    (low, at), *rest = sorted((lost, key) for key, (lost, _) in said.items())
+    least = (
+        f"{begun(counted(*at))} loses less: {usd(low)} a month against {usd(rest[0][0])}. " if rest else ""
     )
+    year = f"Each loses {percent(a.depreciation, 0)} a year, an assumption (--depreciation)."
+    return f"{least}{'. '.join(each)}. {year}"
+
+
+ADVISED = "advised by others"  # In the note of what somebody else thinks that it takes
+
+
+def advised(found: Recommendation) -> str:
+    """Whether what others advise is what it takes: whether they are right is asked."""
+    need, first, said = found.need, found.options[0], list[str]()
+    asked = need.named if any(ADVISED in note for note in need.notes) else ()
+    for gpu in () if first.gpu_id in asked else asked:
+        option = next((o for o in found.options if o.gpu_id == gpu), None)
+        cost = option and phrases.dearer(need, option, first)
+        why = f"at {significant(cost)} times the {phrases.cost_of(need)}" if cost else ""
+        if option is None and gpu in found.rejected:
+            why = found.rejected[gpu].detail
+        said += [f"{phrases.short_name(gpu)}: {why}"] * bool(why)
+    does = f"{machine_of(first)} {'does' if first.count == 1 else 'do'} it"
+    if first.gpu_id in asked:
+        return f"Yes: {does}."
+    return f"No, it does not take that: {does} ({'; '.join(said)})." if said else ""
 
 
 def _lost(name: str, why: Issue) -> str:
@@ -420,8 +457,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         return _lost(phrases.counted(gpu, dict(need.sets).get(gpu, 1)), found.rejected[gpu])
     if need.asks == "faster":
         return _faster(found)
-    if need.asks == "resale" and (own := next((o for o in found.options if o.outlay_usd), None)):
-        return _resale(need, own)
+    if need.asks == "resale" and any(o.outlay_usd or o.last_usd for o in found.options):
+        return _resale(found)
     if need.asks == "speed":
         return _speed(found)
     if need.asks == "at once" and (some := next((w for w in first.why if w.endswith(AT_ONCE)), "")):
@@ -445,6 +482,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         return f"{both}: together they {drawn} a month, {sum_of(need, 12 * paid)} a year."
     if need.asks != "too much":
         return ""
+    if need.have and not need.sets:
+        return _replaced(found)
     least = other.options[0] if other else first
     cost = phrases.dearer(need, least, first)
     speed = significant(least.throughput.value / first.throughput.value)
@@ -456,6 +495,27 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         verb = "is" if first.count == 1 else "are"
         return f"{begun(name)} {verb} {much}: for {significant(cost)} of the cost, {does}."
     return f"Not overkill by the cost of the work; the least that does it: {does}."
+
+
+def _replaced(found: Recommendation) -> str:
+    """Whether anything is worth taking the place of what is there: the fastest, and by how much it is."""
+    mine = next((o for o in found.options if o.way == "have"), None)
+    new = [o for o in found.options if o.way != "have" and o.speedup]
+    if mine is None or not new:
+        return f"No: nothing within the limits takes the place of {counted(*_there(found.need))}." * (not new)
+    best = max(new, key=lambda option: option.speedup or 0.0)
+    worth = (best.speedup or 0.0) >= fit.UPGRADE
+    sizes = [(catalog.get(o.gpu_id).memory_bytes or 0.0) / 2**30 for o in (best, mine)]
+    memory = f" and has {sizes[0]:.3g} GB on one card instead of {sizes[1]:.3g}" * (sizes[0] != sizes[1])
+    name = f"{machine_of(best)}{phrases.priced_at(best)}"
+    return (
+        f"{'Yes' if worth else 'No, not for its speed'}: {name} is {significant(best.speedup or 0.0)} times "
+        f"as fast as {counted(mine.gpu_id, mine.count)}, yours{memory}."
+    )
+
+
+def _there(need: Need) -> tuple[str, int]:
+    return need.have[0], need.have.count(need.have[0])
 
 
 def _pays(need: Need, rent: Option, own: Option, item: str) -> str:
@@ -527,7 +587,8 @@ def meets(found: Recommendation) -> str:
     """From when on buying costs less than renting, where both were allowed and have a place."""
     need, rents = found.need, (option for option in found.options if option.way in RENTS)
     rent, own = next(rents, None), next((option for option in found.options if option.outlay_usd), None)
-    if rent is None or own is None or need.either or need.have or need.sets or priced.is_once(need):
+    other = need.either or need.have or need.sets or priced.is_once(need) or need.goal != "cost"
+    if rent is None or own is None or other:
         return ""
     said = _pays(need, rent, own, found.item) or _from_hours(need, rent, own)
     less = phrases.times(own.cost_per_item_usd, rent.cost_per_item_usd)
