@@ -347,9 +347,10 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     )  # fmt: skip
     rent, where, place = rents[0] if rents else None, "", need.region
     named = need.hired or few_of(need)
-    places, hosts = (need.region, *prices.around(need.region)), (need.community, need.community is not False)
-    # What was named, there or in a larger area, of private hosts too unless ruled out, or at a price of longer
-    # ago; then any GPU
+    places = (need.region, *prices.around(need.region))
+    hosts = (need.community, need.community is not False)
+    # What was named, there or in a larger area, of private hosts too unless ruled out, at older prices too;
+    # then any GPU
     asked = [
         replace(any_rent, only=named, region=place, community=host, assumptions=age)
         for place in places for age in (need.assumptions, aged) for host in hosts if named
@@ -1032,7 +1033,8 @@ def _more(market: _Market, need: Need) -> tuple[str, Recommendation | None]:
 def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendation:
     """The choice, with what other kinds of rent and other GPUs would change."""
     need, names = choice.need, names_of(choice.need)
-    if need.acquire != "own" and choice.options[0].way != "have":
+    by_cost = need.goal not in ("energy", "power")
+    if by_cost and need.acquire != "own" and choice.options[0].way != "have":
         # Who says no to these is not offered them.
         hosts, spot = need.community is not False, need.spot is not False
         everything = replace(need, spot=spot, community=hosts, reserved=True, serverless=True)

@@ -506,7 +506,7 @@ def _replaced(found: Recommendation) -> str:
     best = max(new, key=lambda option: option.speedup or 0.0)
     worth = (best.speedup or 0.0) >= fit.UPGRADE
     sizes = [(catalog.get(o.gpu_id).memory_bytes or 0.0) / 2**30 for o in (best, mine)]
-    memory = f" and has {sizes[0]:.3g} GB on one card instead of {sizes[1]:.3g}" * (sizes[0] != sizes[1])
+    memory = f", and has {sizes[0]:.3g} GB on a card instead of {sizes[1]:.3g}" * (sizes[0] != sizes[1])
     name = f"{machine_of(best)}{phrases.priced_at(best)}"
     return (
         f"{'Yes' if worth else 'No, not for its speed'}: {name} is {significant(best.speedup or 0.0)} times "
