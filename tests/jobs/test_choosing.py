@@ -396,7 +396,7 @@ def test_the_last_price_of_a_card_that_has_no_fresh_one_is_said() -> None:
 
 
 def test_what_does_not_fit_says_with_which_contexts_it_would() -> None:
-    found = choose("llama 8b with 128k context on a 4080 or a 5090", Facts(today=DAY)).value
+    found = choose("llama 8b with 128k context on a 4070 or a 5090", Facts(today=DAY)).value
     text = " ".join(found.refused)
     assert "65,536" in text or "32,768" in text
 

@@ -783,7 +783,8 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
             left[gpu] = replace(left[gpu], detail=_in_full(market, need, gpu, number, left[gpu]))
     places = {(option.gpu_id, option.count) for option in choice.options}
     replaced = fit.NO_FASTER if need.upgrade else None  # As was asked
-    said = {gpu: why.detail for gpu, why in left.items() if why.detail != replaced}
+    left = {gpu: why for gpu, why in left.items() if gpu not in need.have or why.detail != replaced}
+    said = {gpu: why.detail for gpu, why in left.items()}
     named = fit.why_not([*dict.fromkeys((*few, *need.have))], said)
     numbers = {
         *need.sets,
@@ -860,7 +861,8 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     said = phrases.begun(said) if need.title else said
     recipes = ""
     mine = (need.have[0], need.have.count(need.have[0])) if need.have else None
-    if need.asks == "able" and need.task not in ("", "infer") and (named := mine or _one_set(need)):
+    trains = need.task not in ("", "infer") and not need.upgrade
+    if need.asks == "able" and trains and (named := mine or _one_set(need)):
         recipes = f"{speeds.recipes(need, *named)}."
     if need.asks == "too much" and not (need.have and not need.sets):
         free = replace(need, sets=(), only=(), gpus=(1, max(need.gpus)))
@@ -880,12 +882,15 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     judged = need.asks or need.feature or verdicts.NOT_ENOUGH in need.notes
     there = {(gpu, n) for gpu, n in Counter(need.have).items() for n in range(1, n + 1)}
     asked, ranked = there.union(need.sets), {(o.gpu_id, o.count) for o in choice.options}
-    if need.asks == "speed" and asked and not asked & ranked:
-        name, count = _one_set(need) or ("", 0)
+    able = need.asks == "able" and mine and not need.upgrade and mine[0] not in choice.rejected
+    if (need.asks == "speed" or able) and asked and not asked & ranked:
+        name, count = (mine if able else _one_set(need)) or ("", 0)
         refusal = name and market.facts_of(need, {name: (count,)})[0].refusal
-        fits = _what_fits(market, need, (name, count)) if need.task and "does not fit" in refusal else ()
-        why = "; ".join((refusal, *fits))
-        said, judged = f"{phrases.begun(phrases.counted(name, count))}: {why}." if refusal else "", False
+        unfit = need.task and "does not fit" in refusal and not recipes
+        why = "; ".join((refusal, *(_what_fits(market, need, (name, count)) if unfit else ())))
+        no = f"{'No. ' * bool(able)}{phrases.begun(phrases.counted(name, count))}"
+        said = f"{no}: {why}." if refusal else ""
+        judged = bool(able and not refusal)
     if judged and (not said or need.asks == "able"):
         said = f"{verdicts.verdict(choice, other)} {said}".strip()
     if other is not None and need.sets:
@@ -948,7 +953,7 @@ MOST_TRIED = 12
 def _with_also(market: _Market, choice: Recommendation) -> tuple[Recommendation, list[str]]:
     """The choice with the first option that can do the other works, too, and how well it does these."""
     need, none = choice.need, list[str]()
-    if need.asks == "able" or not need.also:
+    if (need.asks == "able" and not need.upgrade) or not need.also:
         return choice, [_able(market, need, name)[1] for name in need.also]
     cheapest = {(o.gpu_id, o.count): o for o in reversed(choice.options)}
     for option in sorted(cheapest.values(), key=lambda o: o.rank)[:MOST_TRIED]:
@@ -1041,7 +1046,8 @@ def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendatio
         wide = market.cheaper(everything, choice.options[0], decide.EXCLUDED)
         free = replace(need, sets=(), only=(), region="", goal="cost")
         other = None
-        if need.region or (0 < len(names) <= FEW and not need.by_default):  # Else these are what is asked for
+        asked = need.by_default or need.asks == "speed"  # Of these, and of no others
+        if need.region or (0 < len(names) <= FEW and not asked):
             other = next(iter(market.cheaper(free, choice.options[0])), None)
         choice = decide.with_excluded(choice, wide, other)
     meets = verdicts.meets(choice)

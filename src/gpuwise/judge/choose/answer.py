@@ -22,6 +22,7 @@ from gpuwise.judge.choose.need import (
     HOURS_PER_YEAR,
     HOURS_STATED,
     IN_AND_OUT,
+    MOST_THERE,
     OVER_BUDGET,
     USUAL_NOTE,
     WORDS,
@@ -350,6 +351,8 @@ def setup(need: Need, bought: Option) -> str:
     slots = (spec.number("slots") or 0.0) * bought.count * people
     fed = f": {phrases.fed_by(need, bought)}" * (spec.text("form") not in COMPUTERS)
     left = usd(bought.outlay_usd * (1 - a.depreciation) ** a.years)
+    there = a.host_usd == 0 and not need.slots and bought.count * people > MOST_THERE
+    risers = ", of which few boards have so many: risers or another one are not counted" * there
     # What a card draws idle no source states.
     all_week = a.hours_per_week == phrases.ALL_WEEK
     idle = " (idle is not counted)" if need.period_s else ", at all hours (idle would be less)" * all_week
@@ -357,9 +360,10 @@ def setup(need: Need, bought: Option) -> str:
         f"{phrases.sum_of(need, bought.outlay_usd)} in all, "
         + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
         f"{bought.power_w * people:g} W{each}{fed}" if bought.power_w else "",
-        f"{slots:g} slot{'s' * (slots != 1)}" if slots else "",
+        f"{slots:g} slot{'s' * (slots != 1)}{risers}" if slots else "",
         cooled(spec, served=need.fans or (bought.host_usd > 0 and "server" in host)),
-        f"{usd(energy)} of electricity a month ({usd(12 * energy)} a year) while it works{idle}, of about "
+        f"{usd(energy)} of electricity a month ({usd(12 * energy)} a year)"
+        f"{f' for all {need.users}' * (need.users > people)} while it works{idle}, of about "
         f"{cards_w * people:.0f} W for GPUs, {host_w * people:g} W of the host and cooling x{a.cooling:g}"
         if bought.power_w else "",
         f"worth {left} after {a.owned_for}",
@@ -396,7 +400,12 @@ def runner_up(found: Recommendation) -> str:
     if other is None:
         return ""
     cost, of = phrases.dearer(found.need, other, first), phrases.cost_of(found.need)
-    if found.need.goal == "price" and bool(first.outlay_usd) == bool(other.outlay_usd):
+    if found.need.goal == "price" and first.outlay_usd and other.outlay_usd:
+        cost, of = (
+            other.outlay_usd / first.outlay_usd,
+            "price with its machine" if first.host_usd else "price",
+        )
+    elif found.need.goal == "price" and not (first.outlay_usd or other.outlay_usd):
         cost, of = phrases.times(other.price_usd, first.price_usd), "price"
     many = "more than 100" if (cost or 0.0) > 100 else significant(cost or 0.0)
     said = [f"{many} times the {of}"] if cost is not None else []

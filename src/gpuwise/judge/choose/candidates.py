@@ -641,7 +641,8 @@ def is_once(need: Need) -> bool:
     """Whether a purchase is put on the stated work alone: who may as well rent, and states all there is to do
     and no hours of a week, does not buy for years of other work."""
     usual = need.assumptions.hours_per_week == Assumptions().hours_per_week
-    return usual and need.acquire == "both" and need.items is not None and need.period_s is None
+    both = need.acquire == "both" or need.either
+    return usual and both and need.items is not None and need.period_s is None
 
 
 def hours_of_use(need: Need) -> float:

@@ -32,6 +32,7 @@ from gpuwise.judge.choose.candidates import (
     hosts_of,
     hours_a_month,
     is_spread,
+    lost_share,
     names_of,
     usable,
 )
@@ -528,6 +529,10 @@ def _money(need: Need, them: Candidates) -> Iterator[Limit]:
     last = np.array([offer.amount if offer else np.nan for offer in old])
     whole = np.where(np.isnan(whole), last * them.count + them.host, whole)
     spent = need.users * (them.per_hour * hours if unit else whole)
+    if need.budget_per_month and need.items is not None and need.period_s is None:
+        a = need.assumptions  # Of rent the work alone, of a card what it loses in a month
+        lost = them.outlay * lost_share(a) / (12 * a.years)
+        spent = need.users * np.where(them.own, lost, them.per_item * need.items)
     if not unit and need.items is None:
         spent = np.where(them.own, spent, 0.0)  # Rent of which the budget decides for how long
 

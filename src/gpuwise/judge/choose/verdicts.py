@@ -50,8 +50,8 @@ def why_first(found: Recommendation) -> str:
         behind = next((w.removeprefix(BEHIND) for w in other.why if w.startswith(BEHIND)), "")
         reasons = {  # What puts it behind whatever it costs, then the rest
             behind: bool(behind),
-            measures.get(found.need.goal, ""): found.need.goal in measures,
             f"takes {usd(other.outlay_usd - paid)} more at once": other.outlay_usd > paid,
+            measures.get(found.need.goal, ""): found.need.goal in measures,
             "has a price that is old": other.stale and not first.stale,
             f"takes {other.count} cards": other.count > first.count,
             "may be too late": late,
@@ -253,7 +253,7 @@ def lacks(gpu: str) -> str:
     slow = f", {significant(half / 1e12)} TFLOP/s in FP16, 1/{single / max(half, 1.0):.0f} of its FP32"
     units = ", no matrix units" * (spec.supports("fp16") is False)
     slow *= 0 < half < single
-    engine = ", no vLLM" * (not runs_vllm(spec))
+    engine = ", no BF16" * (spec.supports("bf16") is False) + ", no vLLM" * (not runs_vllm(spec))
     return f"{phrases.short_name(gpu)} is {spec.text('architecture')}: no CUDA after 12{units}{slow}{engine}"
 
 
@@ -347,8 +347,9 @@ def _speed(found: Recommendation) -> str:
     need, first = found.need, found.options[0]
     first = next((o for o in found.options if o.way == "have"), first)  # Of what is there, that is asked
     people = max(1, need.concurrent)
-    speed = first.throughput.times(1 / people)
-    low, high, item = rate_of(speed.low, found.item), rate_of(speed.high, found.item), f"{found.item}s/s"
+    speed, item = first.throughput.times(1 / people), f"{found.item}s/s"
+    each_h = 3600 if speed.value < phrases.SLOW else 1  # In the unit of the value
+    low, high = brief(speed.low * each_h), brief(speed.high * each_h)
     alone = " for one answer at a time" * (need.task == "infer")
     each = f" for each of {people} people" if people > 1 else alone
     rate = f"about {rate_of(speed.value, found.item)} ({low} to {high}){each}{weights_of(need, first)}"
@@ -436,6 +437,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         slow = f", though slowly: {fit.slow_in_fp64(gpu)}" * double
         said = f"Yes, {name} can{slow}." if able else f"Whether {name} can is not known."
         return f"{said if left is None else _lost(name, left)} {_faster(found)}".strip()
+    if need.upgrade and need.asks in ("able", "too much") and first.speedup:
+        return _replaced(found)
     if need.asks == "able":
         mine = next((o for o in found.options if o.way == "have"), None)
         if lost := next((gpu for gpu in need.have if gpu in found.rejected and mine is None), ""):
@@ -488,34 +491,34 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
     cost = phrases.dearer(need, least, first)
     speed = significant(least.throughput.value / first.throughput.value)
     does = f"{phrases.offered_as(least)}, {speed} times as fast"
+    verb = "is" if first.count == 1 else "are"
     if least.key == first.key:
-        return f"Not overkill: nothing that costs less does this work than {name}."
+        return (
+            f"{begun(name)} {verb} worth the price and not overkill: nothing that costs less does this work."
+        )
+    more = f"for {significant(cost or 0.0)} times its cost of the work, {does}"
     if cost and cost < phrases.WORTH_A_WORD:
         much = "not worth it" if least.throughput.value > first.throughput.value else "overkill"
-        verb = "is" if first.count == 1 else "are"
         return f"{begun(name)} {verb} {much}: for {significant(cost)} of the cost, {does}."
-    return f"Not overkill by the cost of the work; the least that does it: {does}."
+    return f"{begun(name)} {verb} worth the price and not overkill: {more}."
 
 
 def _replaced(found: Recommendation) -> str:
     """Whether anything is worth taking the place of what is there: the fastest, and by how much it is."""
-    mine = next((o for o in found.options if o.way == "have"), None)
+    mine = " and ".join(counted(*each) for each in Counter(found.need.have).items())
     new = [o for o in found.options if o.way != "have" and o.speedup]
-    if mine is None or not new:
-        return f"No: nothing within the limits takes the place of {counted(*_there(found.need))}." * (not new)
+    if not new:
+        return f"No: nothing within the limits takes the place of {mine}."
     best = max(new, key=lambda option: option.speedup or 0.0)
     worth = (best.speedup or 0.0) >= fit.UPGRADE
-    sizes = [(catalog.get(o.gpu_id).memory_bytes or 0.0) / 2**30 for o in (best, mine)]
+    most = max((catalog.get(gpu).memory_bytes or 0.0 for gpu in found.need.have), default=0.0)
+    sizes = [size / 2**30 for size in (catalog.get(best.gpu_id).memory_bytes or 0.0, most)]
     memory = f", and has {sizes[0]:.3g} GB on a card instead of {sizes[1]:.3g}" * (sizes[0] != sizes[1])
     name = f"{machine_of(best)}{phrases.priced_at(best)}"
     return (
         f"{'Yes' if worth else 'No, not for its speed'}: {name} is {significant(best.speedup or 0.0)} times "
-        f"as fast as {counted(mine.gpu_id, mine.count)}, yours{memory}."
+        f"as fast as {mine}, yours{memory}."
     )
-
-
-def _there(need: Need) -> tuple[str, int]:
-    return need.have[0], need.have.count(need.have[0])
 
 
 def _pays(need: Need, rent: Option, own: Option, item: str) -> str:
