@@ -19,7 +19,7 @@ from gpuwise.judge.choose.candidates import by_hour, few_of, host_for
 from gpuwise.judge.choose.need import USUAL_NOTE
 from gpuwise.judge.choose.phrases import obtained
 from gpuwise.judge.choose.speeds import BY, no_units
-from gpuwise.judge.choose.verdicts import hours_paid, lacks
+from gpuwise.judge.choose.verdicts import lacks
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
 from gpuwise.model.precision import Precision
@@ -248,7 +248,6 @@ def _is_old(found: Recommendation, option: Option) -> bool:
 def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list[str]:
     best = any(option.frontier for option in shown)
     lines = ["* no other option is both faster and cheaper"] * best
-    lines += filter(None, [hours_paid(found, shown)])
     if any(_is_old(found, option) for option in shown):
         upper = ", and it ranks by its upper end" * any(option.stale for option in shown)
         lines.append(f"(price) is more than {STALE_DAYS} days old: its interval is wider{upper}")

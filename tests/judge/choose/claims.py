@@ -24,6 +24,7 @@ from gpuwise.cli import print as printer
 from gpuwise.cli.main import run
 from gpuwise.facts import catalog, prices
 from gpuwise.jobs import choosing
+from gpuwise.judge.choose.answer import BEHIND
 from gpuwise.judge.choose.candidates import PAID, STATED
 from gpuwise.model.gpu import RENTS
 
@@ -158,6 +159,7 @@ def _cheapest(found: Found, said: str, text: str) -> Iterator[str]:
                 and o["outlay_usd"] <= first["outlay_usd"]
                 and o["throughput"]["value"] >= first["throughput"]["value"]
                 and o["way"] in ("used", "street", "new")
+                and not any(each.startswith(BEHIND) for each in o["why"])
             ]
             if fine:
                 yield f"first though: {_counted(fine[0])} takes less at once, too"

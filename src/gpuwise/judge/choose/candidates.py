@@ -317,8 +317,8 @@ def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *,
     if need.acquire != "rent":
         computers = [(gpu, 1) for gpu in _computers(need, today)]
         rows += [
-            Row(gpu, n, "unpriced", np.nan, 0.0, False, known[gpu, n],
-                last[gpu] if gpu in last and _is_believed(last[gpu], known, rows) else None)
+            Row(gpu, n, "unpriced", np.nan, 0.0, gpu in last and not _is_believed(last[gpu], known, rows),
+                known[gpu, n], last.get(gpu))
             for gpu, n in dict.fromkeys((*computers, *named))
             if gpu not in (*priced, *need.hired)
             and (need.sold != ("new",) or gpu in dict(need.sets) or is_sold_new(gpu, today))
@@ -331,7 +331,7 @@ def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *,
 
 
 def _is_believed(old: Offer, known: Mapping[tuple[str, int], Record], rows: Sequence[Row]) -> bool:
-    """Whether an old price may still be had: not where less speed and memory costs more today."""
+    """Whether an old price may still be had: not where a slower, smaller one of its maker costs more now."""
     gpu = old.gpu_ids[0]
     speed, memory = known.get((gpu, 1)), catalog.get(gpu).memory_bytes or 0.0
     weaker = (
@@ -581,7 +581,8 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     per_item = per_hour / per_hour_items
     # Where the cheapest card is asked for, how much it does with its hours does not matter; one without a
     # fresh price counts at the last that was seen, and may come first, with that said.
-    last = array([row.offer.amount if row.offer and row.way == "unpriced" else np.inf for row in rows])
+    had = (row.offer if row.way == "unpriced" and not row.stale else None for row in rows)
+    last = array([offer.amount if offer else np.inf for offer in had])
     once = price if need.acquire == "rent" else np.where(outlay > 0, outlay, last)
     paid = once if need.goal == "price" else per_item
     share = np.divide(fixed, per_hour, out=np.ones_like(fixed), where=per_hour > 0)

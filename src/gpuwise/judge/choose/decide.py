@@ -207,7 +207,9 @@ def _by_last_price(need: Need, them: Candidates, places: Sequence[int]) -> list[
     without one; of a budget, which that price keeps, the fastest, of several as fast the cheapest first.
     Without any price the least that does it is likely to keep a budget."""
     last = {
-        p: o.amount * float(them.count[p]) + float(them.host[p]) for p in places if (o := them.rows[p].offer)
+        p: o.amount * float(them.count[p]) + float(them.host[p])
+        for p in places
+        if (o := them.rows[p].offer) and not them.rows[p].stale
     }
     if need.thrifty and not last:
         return list(places)[::-1]

@@ -525,7 +525,7 @@ def _money(need: Need, them: Candidates) -> Iterator[Limit]:
     hours = hours_a_month(need) if need.budget_per_month else 1.0
     whole = np.where(them.own, them.outlay, them.per_item * (need.items or np.nan))
     # What a laptop was last sold at, though that is too old to rank by.
-    old = (row.offer if row.way == "unpriced" else None for row in them.rows)
+    old = (row.offer if row.way == "unpriced" and not row.stale else None for row in them.rows)
     last = np.array([offer.amount if offer else np.nan for offer in old])
     whole = np.where(np.isnan(whole), last * them.count + them.host, whole)
     spent = need.users * (them.per_hour * hours if unit else whole)

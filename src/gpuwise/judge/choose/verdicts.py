@@ -52,8 +52,6 @@ def why_first(found: Recommendation) -> str:
             behind: bool(behind),
             f"takes {usd(other.outlay_usd - paid)} more at once": other.outlay_usd > paid,
             measures.get(found.need.goal, ""): found.need.goal in measures,
-            "has a price that is old": other.stale and not first.stale,
-            f"takes {other.count} cards": other.count > first.count,
             "may be too late": late,
             "is not yours": first.way == "have",
             "costs as much within 5 %": cost * priced.EQUAL >= 1,
@@ -80,20 +78,7 @@ def of_all(found: Recommendation) -> str:
     if people > number > 1:
         most = min(people, number * first.count)
         said.append(f"{people} people are {ceil(people / number)} to a machine: {most} have a GPU at a time")
-    if need.either and people and hours and rented:
-        span = f"a GPU for each of {people} people for {hours:,.0f} h is {people * hours:,.0f} GPU-hours"
-        said.append(f"{span}, {sum_of(need, people * hours * rented)} to rent")
     return f"{begun('; '.join(said))}." * bool(said)
-
-
-def hours_paid(found: Recommendation, shown: Sequence[Option]) -> str:
-    """For how many hours of a month each rent is paid by a budget whose hours were not stated."""
-    need = found.need
-    rents = {o.gpu_id: o.per_hour_usd for o in reversed(shown) if o.way in RENTS and o.per_hour_usd}
-    if not (need.budget_usd and need.budget_per_month and len(rents) > 1) or phrases.states_hours(need):
-        return ""
-    hours = (f"{gpu} {phrases.hours_paid(need, each):,.0f}" for gpu, each in [*rents.items()][::-1])
-    return f"hours of a month that {sum_of(need, need.budget_usd)} pay for: {', '.join(hours)}"
 
 
 def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> tuple[str, str]:
@@ -276,7 +261,7 @@ def not_for(need: Need, found: Recommendation) -> str:
     was."""
     if UNCHECKED not in found.need.notes or need.budget_usd is None:
         return ""
-    paid = {o: phrases.last_outlay(need, o) for o in found.options if o.last_usd}
+    paid = {o: phrases.last_outlay(need, o) for o in found.options if o.last_usd and not o.stale}
     if not paid:
         what = "it" if priced.names_of(need) else "what does it"
         return f"Whether the budget is kept cannot be said: no price of {what} is known."
