@@ -242,7 +242,7 @@ def _days(found: Recommendation, seen_on: str) -> int:
 
 def _is_old(found: Recommendation, option: Option) -> bool:
     """Whether a price was old in its list, or is today."""
-    return option.stale or (bool(option.price_usd) and _days(found, option.seen_on) > STALE_DAYS)
+    return bool(option.price_usd) and (option.stale or _days(found, option.seen_on) > STALE_DAYS)
 
 
 def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list[str]:
@@ -254,7 +254,8 @@ def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list
     bare = [o for o in shown if o.outlay_usd and has_no_fans(catalog.get(o.gpu_id))]
     served = [o.gpu_id for o in bare if o.host_usd and "server" in host_for(found.need, o.gpu_id, o.count)[0]]
     no_fans = [o.gpu_id for o in bare if o.gpu_id not in served]
-    tight = [o.gpu_id for o in shown if found.need.least_gb and (o.memory_spare or 0.0) < LITTLE]
+    checked = found.need.least_gb and not found.need.task  # A served model's batch fills it
+    tight = [o.gpu_id for o in shown if checked and (o.memory_spare or 0.0) < LITTLE]
     may_not = f"less than {percent(LITTLE, 0)} of the memory stays free, so the work may not fit"
     marked = {"without fans, for a server's airflow or a fan put on it": no_fans,
               "without fans, in the server that is counted": served, may_not: tight}  # fmt: skip

@@ -328,6 +328,7 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     of_size = f" of {need.pixels} px" * bool(need.pixels)
     of = " times that" if first.parts else f" {found.item}s/s{of_size}"
     again += ", where loading of data keeps up" * (need.mode == "train" and found.item == "image")
+    again += "".join(f", with {why}" for why in first.why if why.endswith(AT_ONCE))
     said.append(f"speed: {value} ({low} to {high}){of} within 80 %, {known}{again}")
     if first.memory_spare is not None and not need.task:  # Said with its format there
         free = percent(max(0.0, first.memory_spare), 0)
