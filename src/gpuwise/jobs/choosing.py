@@ -94,6 +94,12 @@ def _chosen(
         need = replace(need, only=(), notes=(*(n for n in need.notes if n != needs.SUPPORTED), none))
     if need.asks == "energy" and not (need.providers or need.region):
         need = replace(need, acquire="own", hire_h=None)  # Who pays for it has the card
+    if need.either and need.hire_h and phrases.states_hours(need):
+        weeks, a = need.hire_h / need.assumptions.hours_per_week, need.assumptions
+        if round(12 * weeks / priced.WEEKS_PER_YEAR) == 1:  # Of a month as it is in all years
+            need = replace(need, hire_h=None)
+        else:  # What is bought for it is sold again
+            need = replace(need, assumptions=replace(a, years=weeks / priced.WEEKS_PER_YEAR))
     need, largest = _with_largest(market, _in_slots(need))
     several = _in_machines(market, need)
     choice = several or _answered(market, needs.settled(need))

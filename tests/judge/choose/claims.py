@@ -98,7 +98,9 @@ def _electricity(found: Found, said: str, text: str) -> Iterator[str]:
             yield f"electricity: ${month} a month, and by its watts ${paid:.2f}"
         if not _is(12 * _value(month), _value(year), 0.02):
             yield f"electricity: ${month} a month and ${year} a year"
-    if "the price of electricity" in need.get("ignored", ()) and "of electricity" in text:
+    if "the price of electricity" in need.get("ignored", ()) and re.search(
+        rf"\${NUMBER}[^;,.]* of electricity", text
+    ):
         yield "electricity: its price is said to be left out, and counts"
 
 

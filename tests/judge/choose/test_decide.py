@@ -691,7 +691,7 @@ def test_fewer_cards_come_first_where_the_work_costs_as_much(
 
 def test_what_old_cards_lack() -> None:
     assert lacks("p40").endswith(
-        "Pascal: no CUDA after 12, no matrix units, 0.184 TFLOP/s in FP16, 1/64 of its FP32, no vLLM"
+        "Pascal: no CUDA after 12, no matrix units, 0.184 TFLOP/s in FP16, 1/64 of its FP32, no BF16, no vLLM"
     )
     assert not lacks("v100-pcie-16gb").endswith("no vLLM")
     assert "FP16, 1/" not in lacks("p100-pcie-16gb")  # Twice its FP32
