@@ -112,7 +112,7 @@ def _served(found: Found, said: str, text: str) -> Iterator[str]:
         return
     for option in found["options"]:
         each = people / option["throughput"]["value"]
-        if most and option["way"] != "have" and each > most * 1.02 and "reads" not in need:
+        if most and option["way"] != "have" and each > most * 1.02:
             yield f"served: {_counted(option)} takes {each * 1e3:.1f} ms a token for each of {people}"
         if option["latency_s"] and option["latency_s"] < each * 0.95:
             yield f"served: {_counted(option)} each token after {option['latency_s']}, by its rate {each}"
@@ -261,6 +261,7 @@ def _known(found: Found, said: str, text: str) -> Iterator[str]:
     ever = {
         o.gpu_ids[0] for o in bought if catalog.get(o.gpu_ids[0]).text("form") in ("pcie", "soc") or o.whole
     }
+    ever -= {gpu for gpu, _ in need.get("sizes", ())}  # With another memory
     for option in found["options"]:
         if option["way"] == "unpriced" and option["last_usd"] is None and option["gpu_id"] in ever:
             yield f"known: a price of {option['gpu_id']} is known, of some day"
