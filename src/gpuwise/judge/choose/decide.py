@@ -107,7 +107,7 @@ def recommend(
     if them.rows[places[0]].way == "unpriced":
         first = [p for p in places if bool(behind[p]) == bool(behind[places[0]])]
         places = [*_by_last_price(need, them, first), *(p for p in places if p not in first)]
-    if need.deadline_s is not None:
+    if need.deadline_s is not None and need.goal != "price":  # Which asks for the least that does it
         # A day is kept at the low end of a speed, too, where that costs little more.
         paid_s = them.time * np.exp(them.speed_half) / need.assumptions.utilisation
         near = (p for p in places if them.ranked[p] <= SURE * them.ranked[places[0]])
