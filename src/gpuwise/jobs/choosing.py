@@ -441,7 +441,7 @@ class _Market:
     forecast: Forecast
     item: str
     every_provider: bool
-    allowed: dict[Need, tuple[Offer, ...]] = field(default_factory=dict)
+    allowed: dict[Need, tuple[Offer, ...]] = field(default_factory=dict, init=False)  # Of these offers
     known: dict[Need, dict[speeds.Key, Record]] = field(default_factory=dict)
 
     def usable(self, need: Need) -> tuple[Offer, ...]:

@@ -604,7 +604,7 @@ def rejected(
             able = min((n for n, refused in said.items() if not refused), default=0)
             left[gpu] = Issue.info("", refusal) if none else no_price(need, gpu, offers, able)
             continue
-        nearest = min(places[gpu], key=lambda place: (broken[place], them.ranked[place]))
+        nearest = min(places[gpu], key=lambda p: (broken[p], them.ranked[p], them.outlay[p]))
         faults = [limit for limit in found if not limit.ok[nearest]]
         each = [limit.reason(nearest) for limit in faults]
         each = [one for one in each if one.startswith("does not fit")] or each  # Which says it all
