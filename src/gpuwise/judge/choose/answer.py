@@ -210,8 +210,8 @@ def _keep(found: Recommendation) -> str:
     first = found.options[0]
     if first.way != "have":
         return f"Keep {machine_of(first)}{phrases.priced_at(first)}: nothing here does the work for less"
-    costs = (phrases.dearer(found.need, option, first) for option in found.options)
-    least = min((cost for cost in costs if cost is not None), default=0.0) >= priced.EQUAL
+    costs = (phrases.dearer(found.need, option, first) for option in found.options if option is not first)
+    least = min((cost for cost in costs if cost is not None), default=inf) >= priced.EQUAL
     more = "nothing that keeps the limits does the work for less" if least else "it does the work"
     if found.need.faster and len(found.options) == 1:
         more = f"nothing within the limits is {found.need.faster:g} times as fast"
