@@ -78,6 +78,9 @@ def of_all(found: Recommendation) -> str:
     if people > number > 1:
         most = min(people, number * first.count)
         said.append(f"{people} people are {ceil(people / number)} to a machine: {most} have a GPU at a time")
+        if need.either and hours and rented:
+            span = f"a GPU for each of {people} people for {hours:,.0f} h is {people * hours:,.0f} GPU-hours"
+            said.append(f"{span}, {sum_of(need, people * hours * rented)} to rent")
     return f"{begun('; '.join(said))}." * bool(said)
 
 
