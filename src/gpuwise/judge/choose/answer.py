@@ -231,6 +231,7 @@ def _unpriced(found: Recommendation) -> str:
         seen += f", {usd(whole * need.users)} in all for {need.users}" * (need.users > 1)
     best = "fastest" if need.budget_usd or not last else "most work for the money"
     best = "slowest, so likely the cheapest," if need.thrifty and not last else best
+    best = {"energy": "least energy", "power": "fewest watts"}.get(need.goal, best)
     best = f"the {'cheapest' if last and need.goal == 'price' else best} of {len(found.options)}"
     best = best if len(found.options) > 1 else "all that keeps the limits"
     return f"{_got(need, first, 'Take').rstrip(',')}, {seen}, {best}"
@@ -401,7 +402,9 @@ def runner_up(found: Recommendation) -> str:
     if other is None:
         return ""
     cost, of = phrases.dearer(found.need, other, first), phrases.cost_of(found.need)
-    if found.need.goal == "price" and first.outlay_usd and other.outlay_usd:
+    if found.need.goal == "energy" and first.energy_j_per_item and other.energy_j_per_item:
+        cost, of = other.energy_j_per_item / first.energy_j_per_item, "energy of the same work"
+    elif found.need.goal == "price" and first.outlay_usd and other.outlay_usd:
         cost, of = (
             other.outlay_usd / first.outlay_usd,
             "price with its machine" if first.host_usd else "price",

@@ -599,7 +599,7 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
         own=own, host=host, outlay=outlay, fixed=fixed, running=running, per_hour=per_hour,
         time=time, per_item=per_item, upper=upper,
         half=np.hypot(timed_half, paid_half), paid_half=paid_half,
-        ranked=np.where(np.isnan(price), np.nan, apart[need.goal])
+        ranked=np.where(np.isnan(price) & (not need.sets), np.nan, apart[need.goal])
         if need.goal in apart else paid * (share * upper + 1 - share),
         joules=joules, drawn=drawn,
     )  # fmt: skip

@@ -211,6 +211,8 @@ def _by_last_price(need: Need, them: Candidates, places: Sequence[int]) -> list[
         for p in places
         if (o := them.rows[p].offer) and not them.rows[p].stale
     }
+    if need.goal in ("energy", "power"):
+        return list(places)
     if need.thrifty and not last:
         return list(places)[::-1]
     if not need.budget_usd and need.goal != "price":

@@ -455,22 +455,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
     if need.asks == "at once" and (some := next((w for w in first.why if w.endswith(AT_ONCE)), "")):
         within = f", each token within {seconds(need.latency_s)}" if need.latency_s else ""
         return f"{begun(name)} gives about {some}, of {need.context or 0:,} tokens each{within}."
-    if need.asks == "energy" and first.power_w and len(need.sets) > 1 and not need.have:
-        return bills(found)
     if need.asks == "energy" and first.power_w:
-        first = next((o for o in found.options if o.way == "have"), first)  # Who asks pays its bill
-        name = phrases.counted(first.gpu_id, first.count)
-        kwh, paid = phrases.electricity(need, first)
-        use = weekly_use(need.assumptions.hours_per_week)
-        drawn = (
-            f"take {kwh:,.0f} kWh a month{use}, {12 * kwh:,.0f} a year: {sum_of(need, paid)} of electricity"
-        )
-        at_work, host = phrases.drawn_w(need, first)
-        watts = f"about {at_work:.0f} W at this work, {first.power_w:.0f} W at most"
-        one = first.count == 1
-        machine = f"the machine around {'it' if one else 'them'} {host:.0f} W"
-        both = f"{begun(name)} draw{'s' * one} {watts}, and {machine}"
-        return f"{both}: together they {drawn} a month, {sum_of(need, 12 * paid)} a year."
+        return bills(found)
     if need.asks != "too much":
         return ""
     if need.have and not need.sets:
@@ -622,17 +608,18 @@ def _from_hours(need: Need, rent: Option, own: Option) -> str:
 
 
 def bills(found: Recommendation) -> str:
-    """The electricity of each that is compared in a year, the least first: of the cards, and of all."""
-    need, a = found.need, found.need.assumptions
-    each = {(o.gpu_id, o.count): o for o in reversed(found.options) if o.power_w}
-    paid = {key: 12 * phrases.electricity(need, option)[1] for key, option in each.items()}
-    hourly = 12 * priced.hours_a_month(need) / 1000 * a.electricity_usd_per_kwh
-    sums = (
-        f"{counted(*key)} {phrases.sum_of(need, hourly * watts)} at {watts:.0f} W, "
-        f"{phrases.sum_of(need, paid[key])} with its machine and cooling"
-        for key in sorted(paid, key=lambda key: paid[key])
-        for watts in phrases.drawn_w(need, each[key])[:1]
-    )
-    low, at = min(paid, key=lambda key: paid[key]), f"${a.electricity_usd_per_kwh:.3g} a kWh"
-    said = "; ".join(sums)
-    return f"Least electricity: {counted(*low)}. A year{weekly_use(a.hours_per_week)} at {at}: {said}."
+    """Watts, kWh and electricity of what is there, of each that is compared, the least first, or of the first
+    option: of the cards at this work, and of all with cooling."""
+    need, mine = found.need, [option for option in found.options if option.way == "have"]
+    some = mine or (found.options if len(need.sets) > 1 else found.options[:1])
+    said = dict[str, tuple[float, str]]()
+    for name, option in firsts((counted(o.gpu_id, o.count), o) for o in some if o.power_w).items():
+        (kwh, paid), (at_work, host) = phrases.electricity(need, option), phrases.drawn_w(need, option)
+        one, use = option.count == 1, weekly_use(need.assumptions.hours_per_week)
+        watts = f"about {at_work:.0f} W at this work, {option.power_w:.0f} W at most"
+        drawn = f"{begun(name)} draw{'s' * one} {watts}, and the machine around {'it' if one else 'them'} {host:.0f} W"
+        both = f"with cooling {kwh:,.0f} kWh a month{use}, {sum_of(need, paid)}, and {sum_of(need, 12 * paid)} a year"
+        said[name] = paid, f"{drawn}: {both}."
+    low, *more = sorted(said, key=lambda name: said[name][0])
+    each = " ".join(said[name][1] for name in (low, *more))
+    return f"Least electricity: {low}. {each}" if more else each
