@@ -617,9 +617,12 @@ def bills(found: Recommendation) -> str:
         (kwh, paid), (at_work, host) = phrases.electricity(need, option), phrases.drawn_w(need, option)
         one, use = option.count == 1, weekly_use(need.assumptions.hours_per_week)
         watts = f"about {at_work:.0f} W at this work, {option.power_w:.0f} W at most"
-        drawn = f"{begun(name)} draw{'s' * one} {watts}, and the machine around {'it' if one else 'them'} {host:.0f} W"
-        both = f"with cooling {kwh:,.0f} kWh a month{use}, {sum_of(need, paid)}, and {sum_of(need, 12 * paid)} a year"
-        said[name] = paid, f"{drawn}: {both}."
+        around = f"the machine around {'it' if one else 'them'} {host:.0f} W"
+        month = f"{kwh:,.0f} kWh a month{use}, {sum_of(need, paid)}, and {sum_of(need, 12 * paid)} a year"
+        drawn = f"{begun(name)} draw{'s' * one} {watts}, and {around}"
+        said[name] = paid, f"{drawn}: with cooling {month}."
+    if not said:
+        return ""
     low, *more = sorted(said, key=lambda name: said[name][0])
     each = " ".join(said[name][1] for name in (low, *more))
     return f"Least electricity: {low}. {each}" if more else each
