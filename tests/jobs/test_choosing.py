@@ -216,11 +216,11 @@ def test_whether_a_link_is_needed_is_answered_for_what_fits() -> None:
 def test_the_electricity_of_each_is_of_a_year() -> None:
     text = "what is the electricity bill of a 4090 8 hours a day at $0.25/kWh compared with an L4"
     found = choose(text, Facts(today=DAY)).value
-    price, *sums = amounts(found.answer)
+    *sums, price = amounts(found.answer)
     assert price == 0.25
-    for gpu, (cards, whole) in zip((72, 450), zip(sums[::2], sums[1::2], strict=True), strict=True):
-        assert cards == pytest.approx(gpu / 1000 * 8 * 365.25 * price, rel=6e-3)
-        assert whole > 1.3 * cards
+    for gpu, (month, year) in zip((72, 450), zip(sums[::2], sums[1::2], strict=True), strict=True):
+        assert year == pytest.approx(12 * month, rel=6e-3)
+        assert year > 1.3 * gpu / 1000 * 8 * 365.25 * price
 
 
 def test_what_may_change_the_answer_and_was_not_read_is_said_first() -> None:

@@ -618,11 +618,12 @@ def bills(found: Recommendation) -> str:
         one, use = option.count == 1, weekly_use(need.assumptions.hours_per_week)
         watts = f"about {at_work:.0f} W at this work, {option.power_w:.0f} W at most"
         around = f"the machine around {'it' if one else 'them'} {host:.0f} W"
-        month = f"{kwh:,.0f} kWh a month{use}, {sum_of(need, paid)}, and {sum_of(need, 12 * paid)} a year"
+        month = f"{kwh:,.0f} kWh a month{use}: {sum_of(need, paid)} of electricity"
         drawn = f"{begun(name)} draw{'s' * one} {watts}, and {around}"
-        said[name] = paid, f"{drawn}: with cooling {month}."
+        said[name] = paid, f"{drawn}, with cooling {month}, {sum_of(need, 12 * paid)} a year."
     if not said:
         return ""
     low, *more = sorted(said, key=lambda name: said[name][0])
     each = " ".join(said[name][1] for name in (low, *more))
+    each += f" A kWh is taken at ${need.assumptions.electricity_usd_per_kwh:.3g}."
     return f"Least electricity: {low}. {each}" if more else each
