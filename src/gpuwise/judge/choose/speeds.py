@@ -261,7 +261,7 @@ def _in_best_format(need: Need, gpu: str, count: int) -> Record:
     if need.task == "infer" and Precision.INT4 in native and need.concurrent <= 1:
         # One person's card that is just too small for an engine that serves many runs llama.cpp: no faster
         # than the format that does not fit, so a small memory is no advantage.
-        caches = (Precision.BF16, Precision.Q8_0) if all(map(_too_large, found)) else ()
+        caches = (Precision.BF16, *[Precision.Q8_0] * need.concurrent) if all(map(_too_large, found)) else ()
         small = (_of_model(need, Precision.Q4_K_M, gpu, count, cache) for cache in caches)
         found += [each for each in [next((s for s in small if not _too_large(s)), None)] if each]
     # One that was compared with measured speeds comes before a faster one that was not.
