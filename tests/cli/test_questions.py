@@ -20,6 +20,8 @@ from gpuwise.jobs import choosing
 from gpuwise.model.gpu import STALE_DAYS
 from gpuwise.show.table import Answer
 
+from ..judge.choose import claims
+
 ROOT = Path(__file__).parents[2]
 FILES = (
     "questions.toml", "questions_2.toml", "questions_3.toml", "questions_4.toml", "questions_5.toml",
@@ -84,6 +86,7 @@ def test_the_answer_is_one_that_an_expert_would_sign(
     found = json.loads(printer.json_text(answers[-1].to_data()))
     first = found["options"][0]
     assert found["answer"]
+    assert not [*claims.faults(found, text)]
     if first["price_usd"] is not None and first["way"] != "have":
         assert (DAY - prices.day(first["seen_on"])).days <= STALE_DAYS
         assert not first["stale"]

@@ -6,7 +6,7 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 from math import ceil, inf
@@ -36,7 +36,6 @@ from gpuwise.judge.choose.speeds import Forecast
 from gpuwise.model.gpu import MODULES, RENTS, Offer
 from gpuwise.model.judgement import Assumptions, Need, Option, Quote, Recommendation
 from gpuwise.model.precision import Precision
-from gpuwise.model.question import RunConfig
 from gpuwise.model.result import Issue, Record, firsts
 from gpuwise.model.units import listed, percent, seconds, usd
 from gpuwise.predictor.card import UNMEASURED
@@ -82,7 +81,7 @@ def _chosen(
     need: Need, facts: Facts, forecast: Forecast, every_provider: bool, alternatives: bool
 ) -> Answer[Recommendation]:
     market = _Market(
-        facts=facts, offers=_believed(need, facts), forecast=_asked_once(forecast),
+        facts=facts, offers=_believed(need, facts), forecast=forecast,
         item=needs.item_of(need),
         every_provider=every_provider or len(need.providers) > 1 or need.asks == "provider",
     )  # fmt: skip
@@ -93,7 +92,15 @@ def _chosen(
     ):
         none = f"no fresh price within the limits of {needs.SUPPORTED}"
         need = replace(need, only=(), notes=(*(n for n in need.notes if n != needs.SUPPORTED), none))
-    need, largest = _with_largest(market, need)
+    if need.asks == "energy" and not (need.providers or need.region):
+        need = replace(need, acquire="own", hire_h=None)  # Who pays for it has the card
+    if need.either and need.hire_h and phrases.states_hours(need):
+        weeks, a = need.hire_h / need.assumptions.hours_per_week, need.assumptions
+        if round(12 * weeks / priced.WEEKS_PER_YEAR) == 1:  # Of a month as it is in all years
+            need = replace(need, hire_h=None)
+        else:  # What is bought for it is sold again
+            need = replace(need, assumptions=replace(a, years=weeks / priced.WEEKS_PER_YEAR))
+    need, largest = _with_largest(market, _in_slots(need))
     several = _in_machines(market, need)
     choice = several or _answered(market, needs.settled(need))
     choice = _with_left_out(market, choice, need)
@@ -116,6 +123,7 @@ def _chosen(
         largest,
         _beside(market, need),
         billed,
+        verdicts.advised(choice),
         choice.answer,
         "" if several else verdicts.why_first(choice),
         "" if several else verdicts.of_all(choice),
@@ -148,6 +156,21 @@ LIMITS_OF = {
     "own": {"spot": "spot", "community": "community", "reserved": "reserved", "serverless": "serverless",
             "egress_gb": "what is sent out"},
 }  # fmt: skip
+
+
+def _in_slots(need: Need) -> Need:
+    """The need with cards in place of modules of the same name, where what is bought goes into slots."""
+    if need.acquire != "own" or not (need.slots or need.assumptions.host_usd == 0):
+        return need
+    cards = [spec.id for spec in catalog.all_gpus() if spec.text("form") == "pcie"]
+    modules = {
+        gpu: f"{gpu.partition('-')[0]}-" for gpu in need.named if catalog.get(gpu).text("form") in MODULES
+    }
+    instead = {gpu: [card for card in cards if card.startswith(name)] for gpu, name in modules.items()}
+    named = tuple(dict.fromkeys(each for gpu in need.named for each in instead.get(gpu) or [gpu]))
+    said = f"{', '.join(named)}: {verdicts.ADVISED}"
+    notes = tuple(said if verdicts.ADVISED in note else note for note in need.notes)
+    return replace(need, named=named, notes=notes) if instead else need
 
 
 def _unused(need: Need) -> Iterator[str]:
@@ -330,9 +353,14 @@ def _with_both_ways(market: _Market, choice: Recommendation, several: bool) -> R
     )  # fmt: skip
     rent, where, place = rents[0] if rents else None, "", need.region
     named = need.hired or few_of(need)
-    places, hosts = (need.region, *prices.around(need.region)), (need.community, need.community is not False)
-    # What was named, there or in a larger area; then any GPU, of private hosts too unless these are ruled out
-    asked = [replace(any_rent, only=named, region=place) for place in places]
+    places = (need.region, *prices.around(need.region))
+    hosts = (need.community, need.community is not False)
+    # What was named, there or in a larger area, of private hosts too unless ruled out, at older prices too;
+    # then any GPU
+    asked = [
+        replace(any_rent, only=named, region=place, community=host, assumptions=age)
+        for place in places for age in (need.assumptions, aged) for host in hosts if named
+    ]  # fmt: skip
     asked += [replace(any_rent, region=place, community=host) for place in places for host in hosts]
     for each in dict.fromkeys(asked) if rent is None else ():
         if rent := _first_of(market, each):
@@ -413,18 +441,28 @@ class _Market:
     forecast: Forecast
     item: str
     every_provider: bool
+    allowed: dict[Need, tuple[Offer, ...]] = field(default_factory=dict, init=False)  # Of these offers
+    known: dict[Need, dict[speeds.Key, Record]] = field(default_factory=dict)
 
     def usable(self, need: Need) -> tuple[Offer, ...]:
-        return usable(need, self.offers, self.facts.today)
+        if need not in self.allowed:
+            self.allowed[need] = usable(need, self.offers, self.facts.today)
+        return self.allowed[need]
 
     def speeds(self, need: Need, allowed: Sequence[Offer]) -> tuple[Record, ...]:
         ids = offered(need, allowed, self.facts.today)
         return tuple(fit.limited(need, speed) for speed in self.facts_of(need, ids))
 
     def facts_of(self, need: Need, wanted: Mapping[str, Sequence[int]]) -> tuple[Record, ...]:
-        # Of a language model by name all is predicted.
-        results, published = ((), ()) if need.task else (self.facts.results, self.facts.published)
-        return speeds.gather(need, wanted, self.forecast, results=results, published=published)
+        # A need and its alternatives ask for most speeds several times.
+        known = self.known.setdefault(speeds.of_speed(need), {})
+        new = {gpu: left for gpu, n in wanted.items() if (left := [c for c in n if (gpu, c) not in known])}
+        if new or not wanted:
+            # Of a language model by name all is predicted.
+            results, published = ((), ()) if need.task else (self.facts.results, self.facts.published)
+            found = speeds.gather(need, new, self.forecast, results=results, published=published)
+            known.update(((record.gpu_id, record.gpus), record) for record in found)
+        return tuple(known[gpu, count] for gpu, counts in wanted.items() for count in counts)
 
     def best(self, need: Need) -> Recommendation:
         check_wanted()
@@ -439,21 +477,24 @@ class _Market:
             return self.best(need)
         return None
 
-
-def _asked_once(forecast: Forecast) -> Forecast:
-    """The same forecast, which remembers: a need and its alternatives ask for most speeds several times."""
-    known: dict[tuple[RunConfig, int, int | None, str], Record] = {}
-
-    def answer(
-        config: RunConfig, gpus: Sequence[str], *, count: int, batch: int | None
-    ) -> tuple[Record, ...]:
-        new = [gpu for gpu in gpus if (config, count, batch, gpu) not in known]
-        if new or not gpus:
-            found = forecast(config, new, count=count, batch=batch)
-            known.update(((config, count, batch, record.gpu_id), record) for record in found)
-        return tuple(known[config, count, batch, gpu] for gpu in gpus)
-
-    return answer
+    def cheaper(self, need: Need, first: Option, ways: Sequence[str] = ()) -> list[Option]:
+        """The first option of each way to get GPUs, or of these, that may cost enough less than this one to
+        be worth a word; the cheapest first."""
+        offers = [offer for offer in self.usable(need) if not ways or offer.kind in ways]
+        cost = first.cost_per_item_usd
+        if cost and not priced.is_service(need) and not need.task:
+            # Several are no faster than as many alone: most that cost too much need no forecast.
+            known = self.speeds(replace(need, gpus=(1, 1)), offers)
+            alone = {s.gpu_id: s.throughput.high for s in known if s.throughput and s.gpus == 1}
+            most = 3600 * cost.value * phrases.WORTH_A_WORD
+            least = {o: most * max(alone.get(gpu, 0.0) for gpu in o.gpu_ids) for o in offers if o.per_hour}
+            offers = [o for o in offers if o.per_gpu <= least.get(o, inf)]
+        elif priced.by_hour(need) and first.per_hour_usd:
+            offers = [o for o in offers if not o.per_hour or o.per_gpu <= first.per_hour_usd / need.users]
+        known = self.speeds(need, offers)
+        with suppress(GpuwiseError):
+            return decide.first_of_each_way(need, known, offers, today=self.facts.today)
+        return []
 
 
 def _first_answer(market: _Market, need: Need) -> Recommendation:
@@ -531,6 +572,7 @@ CAPPED = "at full power these break the limit, so they are held below it: their 
 BROKEN = (NOT_TO_RENT, ON_DEMAND, OF_ANY_KIND, needs.OVER_BUDGET, NOTHING, CAPPED, verdicts.UNCHECKED)
 BY_SHEET = "nothing keeps the limits whose like was measured: by data sheets"
 FEWER = "fewer at once than asked"
+SHARED = "no laptop with memory of its GPU's own keeps the limits: those whose processor shares it may"
 
 
 def _noted(need: Need, note: str, **changes: Any) -> Need:
@@ -613,6 +655,8 @@ def _looser_market(need: Need, error: GpuwiseError) -> Iterator[Need]:
         yield noted(OF_ANY_KIND, only=())
     if error.code == "no-price" and need.quotes and need.region:
         yield noted(f"no price in {need.region} is known, so compared with those of everywhere", region="")
+    if error.code == "limits" and need.form == "laptop" and not names:
+        yield noted(SHARED, form="mobile", gpus=(1, 1))
     if error.code == "limits" and len(need.sets) > 1 and need.budget_usd is not None:
         yield noted(needs.OVER_BUDGET, budget_usd=None)
     if need.precision == Precision.FP64 and not need.only and not need.sets and need.acquire != "rent":
@@ -663,14 +707,6 @@ def _explained(market: _Market, need: Need, error: GpuwiseError) -> GpuwiseError
     dear = error.code == "limits" and need.budget_usd and not (names_of(need) or need.items)
     if need.task and (dear or error.code == "too-old"):
         said.append(speeds.memory_needed(need).rstrip("."))
-    if dear and need.form in ("laptop", "mobile"):  # What shares its memory is carried about, too
-        free = replace(need, form="mobile", budget_usd=None, unproven=True, gpus=(1, 1))
-        options = found.options if (found := market.best_or_none(free)) else ()
-        unsold = dict.fromkeys(o.gpu_id for o in options if o.way == "unpriced" and not o.last_usd)
-        chips = [g for g in unsold if catalog.get(g).text("segment") != "embedded"][: fit.SAID]
-        if chips:
-            names = listed([phrases.short_name(gpu) for gpu in chips])
-            said.append(f"it fits {names}, of which no price is known here")
     other = _another(market, need, error.code)
     if error.code == "too-old" and other is None and names_of(need):
         said.append("no other GPU with a fresh price keeps the other limits")
@@ -753,7 +789,8 @@ def _with_left_out(market: _Market, choice: Recommendation, asked: Need) -> Reco
             left[gpu] = replace(left[gpu], detail=_in_full(market, need, gpu, number, left[gpu]))
     places = {(option.gpu_id, option.count) for option in choice.options}
     replaced = fit.NO_FASTER if need.upgrade else None  # As was asked
-    said = {gpu: why.detail for gpu, why in left.items() if why.detail != replaced}
+    left = {gpu: why for gpu, why in left.items() if gpu not in need.have or why.detail != replaced}
+    said = {gpu: why.detail for gpu, why in left.items()}
     named = fit.why_not([*dict.fromkeys((*few, *need.have))], said)
     numbers = {
         *need.sets,
@@ -830,9 +867,10 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     said = phrases.begun(said) if need.title else said
     recipes = ""
     mine = (need.have[0], need.have.count(need.have[0])) if need.have else None
-    if need.asks == "able" and need.task not in ("", "infer") and (named := mine or _one_set(need)):
+    trains = need.task not in ("", "infer") and not need.upgrade
+    if need.asks == "able" and trains and (named := mine or _one_set(need)):
         recipes = f"{speeds.recipes(need, *named)}."
-    if need.asks == "too much":
+    if need.asks == "too much" and not (need.have and not need.sets):
         free = replace(need, sets=(), only=(), gpus=(1, max(need.gpus)))
         other = market.best_or_none(free)
         cost = other and phrases.dearer(need, other.options[0], choice.options[0])
@@ -850,12 +888,15 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
     judged = need.asks or need.feature or verdicts.NOT_ENOUGH in need.notes
     there = {(gpu, n) for gpu, n in Counter(need.have).items() for n in range(1, n + 1)}
     asked, ranked = there.union(need.sets), {(o.gpu_id, o.count) for o in choice.options}
-    if need.asks == "speed" and asked and not asked & ranked:
-        name, count = _one_set(need) or ("", 0)
+    able = need.asks == "able" and mine and not need.upgrade and mine[0] not in choice.rejected
+    if (need.asks == "speed" or able) and asked and not asked & ranked:
+        name, count = (mine if able else _one_set(need)) or ("", 0)
         refusal = name and market.facts_of(need, {name: (count,)})[0].refusal
-        fits = _what_fits(market, need, (name, count)) if need.task and "does not fit" in refusal else ()
-        why = "; ".join((refusal, *fits))
-        said, judged = f"{phrases.begun(phrases.counted(name, count))}: {why}." if refusal else "", False
+        unfit = need.task and "does not fit" in refusal and not recipes
+        why = "; ".join((refusal, *(_what_fits(market, need, (name, count)) if unfit else ())))
+        no = f"{'No. ' * bool(able)}{phrases.begun(phrases.counted(name, count))}"
+        said = f"{no}: {why}." if refusal else ""
+        judged = bool(able and not refusal)
     if judged and (not said or need.asks == "able"):
         said = f"{verdicts.verdict(choice, other)} {said}".strip()
     if other is not None and need.sets:
@@ -865,8 +906,8 @@ def _with_verdict(market: _Market, choice: Recommendation) -> Recommendation:
         choice = market.best_or_none(both) or choice
     choice, does = _with_also(market, choice)
     # Who asks how fast what is named is does not ask what to get.
-    bill = need.asks == "energy" and len(need.sets) > 1 and not need.have and need.acquire != "own"
-    rest = "" if (need.asks == "speed" and judged) or bill else choice.answer
+    fact = need.asks in ("speed", "resale") or (need.asks == "energy" and (need.sets or need.have))
+    rest = "" if fact and judged and not need.budget_usd else choice.answer
     parts = (said, *does, recipes, rest) if need.asks == "able" else (said, recipes, rest, *does)
     return replace(choice, answer=" ".join(filter(None, parts)))
 
@@ -918,7 +959,7 @@ MOST_TRIED = 12
 def _with_also(market: _Market, choice: Recommendation) -> tuple[Recommendation, list[str]]:
     """The choice with the first option that can do the other works, too, and how well it does these."""
     need, none = choice.need, list[str]()
-    if need.asks == "able" or not need.also:
+    if (need.asks == "able" and not need.upgrade) or not need.also:
         return choice, [_able(market, need, name)[1] for name in need.also]
     cheapest = {(o.gpu_id, o.count): o for o in reversed(choice.options)}
     for option in sorted(cheapest.values(), key=lambda o: o.rank)[:MOST_TRIED]:
@@ -947,7 +988,7 @@ def _able(market: _Market, need: Need, name: str) -> tuple[bool, str]:
         other = replace(other, concurrent=max(1, need.also_users) if other.task == "infer" else 0)
         found = replace(market, item=needs.item_of(other)).best(needs.settled(other))
     except GpuwiseError as error:
-        return False, f"{name}: no, {error}."
+        return False, f"{name}: {'not known' if fit.is_unknown(str(error)) else 'no'}, {error}."
     said = verdicts.verdict(found, None) or "yes."
     ways_said = {"infer": "one at a time", "train": "trained", "finetune": "fine-tuned"}
     how = ways_said.get(mode, f"by {mode}")
@@ -1003,14 +1044,18 @@ def _more(market: _Market, need: Need) -> tuple[str, Recommendation | None]:
 def _with_alternatives(market: _Market, choice: Recommendation) -> Recommendation:
     """The choice, with what other kinds of rent and other GPUs would change."""
     need, names = choice.need, names_of(choice.need)
-    if need.acquire != "own" and choice.options[0].way != "have":
+    by_cost = need.goal not in ("energy", "power")
+    if by_cost and need.acquire != "own" and choice.options[0].way != "have":
         # Who says no to these is not offered them.
         hosts, spot = need.community is not False, need.spot is not False
         everything = replace(need, spot=spot, community=hosts, reserved=True, serverless=True)
+        wide = market.cheaper(everything, choice.options[0], decide.EXCLUDED)
+        free = replace(need, sets=(), only=(), region="", goal="cost")
         other = None
-        if need.region or 0 < len(names) <= FEW:
-            other = market.best_or_none(replace(need, sets=(), only=(), region="", goal="cost"))
-        choice = decide.with_excluded(choice, market.best(everything), other)
+        asked = need.by_default or need.asks == "speed"  # Of these, and of no others
+        if need.region or (0 < len(names) <= FEW and not asked):
+            other = next(iter(market.cheaper(free, choice.options[0])), None)
+        choice = decide.with_excluded(choice, wide, other)
     meets = verdicts.meets(choice)
     return replace(choice, changes=(meets, *choice.changes)) if meets else choice
 

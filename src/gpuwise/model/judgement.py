@@ -48,7 +48,8 @@ class Assumptions:
     def owned_for(self) -> str:
         """`3 years`, `8 months`."""
         if self.years % 1:
-            return f"{12 * self.years:.0f} months"
+            months = f"{12 * self.years:.0f}"
+            return f"{months} month{'s' * (months != '1')}"
         return f"{self.years:g} year{'s' * (self.years != 1)}"
 
 

@@ -251,6 +251,8 @@ class WorkloadSpec:
     """(mode, precision, batch) -> Cost of one item; None = torch counts the operations of a step."""
     bandwidth_share: float = 0.5
     """Of scientific work: the share of the data sheet's bandwidth at which it moves the bytes of its cost."""
+    blocked: bool = False
+    """Of scientific work in small pieces, which on large ones is products of blocks: arithmetic bounds it."""
     script: bool = False
     """It can also run as the public script of the benchmark article does: the recipe `script`."""
     precisions: tuple[Precision, ...] = NETWORK_PRECISIONS

@@ -19,7 +19,7 @@ from gpuwise.judge.choose.candidates import by_hour, few_of, host_for
 from gpuwise.judge.choose.need import USUAL_NOTE
 from gpuwise.judge.choose.phrases import obtained
 from gpuwise.judge.choose.speeds import BY, no_units
-from gpuwise.judge.choose.verdicts import hours_paid, lacks
+from gpuwise.judge.choose.verdicts import lacks
 from gpuwise.model.gpu import RENTS, GpuSpec
 from gpuwise.model.judgement import Assumptions, Option, Recommendation
 from gpuwise.model.precision import Precision
@@ -242,20 +242,20 @@ def _days(found: Recommendation, seen_on: str) -> int:
 
 def _is_old(found: Recommendation, option: Option) -> bool:
     """Whether a price was old in its list, or is today."""
-    return option.stale or (bool(option.price_usd) and _days(found, option.seen_on) > STALE_DAYS)
+    return bool(option.price_usd) and (option.stale or _days(found, option.seen_on) > STALE_DAYS)
 
 
 def _notes(found: Recommendation, shown: Sequence[Option], *, why: bool) -> list[str]:
     best = any(option.frontier for option in shown)
     lines = ["* no other option is both faster and cheaper"] * best
-    lines += filter(None, [hours_paid(found, shown)])
     if any(_is_old(found, option) for option in shown):
         upper = ", and it ranks by its upper end" * any(option.stale for option in shown)
         lines.append(f"(price) is more than {STALE_DAYS} days old: its interval is wider{upper}")
     bare = [o for o in shown if o.outlay_usd and has_no_fans(catalog.get(o.gpu_id))]
     served = [o.gpu_id for o in bare if o.host_usd and "server" in host_for(found.need, o.gpu_id, o.count)[0]]
     no_fans = [o.gpu_id for o in bare if o.gpu_id not in served]
-    tight = [o.gpu_id for o in shown if found.need.least_gb and (o.memory_spare or 0.0) < LITTLE]
+    checked = found.need.least_gb and not found.need.task  # A served model's batch fills it
+    tight = [o.gpu_id for o in shown if checked and (o.memory_spare or 0.0) < LITTLE]
     may_not = f"less than {percent(LITTLE, 0)} of the memory stays free, so the work may not fit"
     marked = {"without fans, for a server's airflow or a fan put on it": no_fans,
               "without fans, in the server that is counted": served, may_not: tight}  # fmt: skip

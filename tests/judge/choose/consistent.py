@@ -32,6 +32,9 @@ from gpuwise.judge.choose.need import USUAL
 from gpuwise.model.gpu import RENTS
 from gpuwise.model.judgement import Need
 from gpuwise.model.units import brief, usd
+from gpuwise.predictor.fit import USABLE_SHARED
+
+from . import claims
 
 DAY = date(2026, 11, 23)  # Of the shipped prices
 MOST_LINES = 30
@@ -277,6 +280,7 @@ def faults(asked: Asked, code: int, text: str, talk: str, found: dict[str, Any] 
     yield from _sums(found, text)
     yield from _limits(found, text)
     yield from _laws(asked, found, text)
+    yield from claims.faults(found, text)
     # What was taken, or would change the answer, is no answer about it.
     told = "\n".join(line for line in lines if not line.startswith(("Taken", "Would change it", "Old gen")))
     for gpu in asked.gpus:
@@ -294,7 +298,8 @@ def faults(asked: Asked, code: int, text: str, talk: str, found: dict[str, Any] 
             yield f"no price where one is shown: {option['gpu_id']}"
     for gpu, why in rejected.items():
         of = re.search(r"does not fit: ([\d.]+) GiB on each of (\d+)", why)
-        if of and float(of[1]) < (catalog.get(gpu).memory_bytes or 0.0) / 2**30 * 0.85:
+        usable = USABLE_SHARED if catalog.get(gpu).text("form") == "soc" else 0.85
+        if of and float(of[1]) < (catalog.get(gpu).memory_bytes or 0.0) / 2**30 * usable:
             yield f"refused for memory that it has: {gpu}: {why}"
 
 

@@ -314,7 +314,7 @@ def test_an_old_price_is_not_below_that_of_a_weaker_card_today(
     asked = need(acquire="own", only=("rtx-3090", "rtx-3090-ti"), assumptions=Assumptions())
     them = candidates(asked, speeds, [old, offer("rtx-3090", 1000.0, "used")], today=date(2026, 11, 21))
     (row,) = (row for row in them.rows if row.way == "unpriced")
-    assert (row.offer is not None) == believed
+    assert (row.offer is old, row.stale) == (True, not believed)
 
 
 def test_used_for_sure_comes_before_a_price_of_used_and_new_ones(need, offer, today: date) -> None:

@@ -165,30 +165,11 @@ def test_two_offers_of_the_same_gpu_share_the_error_of_its_speed(need, speed, of
     assert len(made(need(), speeds, offers).options) == 1
 
 
-def test_the_price_that_would_change_the_answer_does(need, speed, offer) -> None:
-    speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 200.0)]
-    offers = [offer("rtx-3090", 0.2), offer("rtx-4090", 0.5)]
-    text = next(t for t in made(need(), speeds, offers).changes if "becomes first at" in t)
-    assert "one RTX 4090 from cloud becomes first at $0.40/h ($0.50 of 2026-11, -20.0%)" in text
-    cheaper = [offers[0], offer("rtx-4090", 0.399)]
-    assert made(need(), speeds, cheaper).options[0].gpu_id == "rtx-4090"
-
-
 def test_a_tie_is_said_once(need, speed, offer) -> None:
     speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 200.0)]
     found = made(need(), speeds, [offer("rtx-3090", 0.2), offer("rtx-4090", 0.41)])
     assert not [text for text in found.changes if "RTX 4090" in text]
     assert "1.02 times the cost of the same work, a tie" in found.runner_up
-
-
-def test_the_purchase_price_that_would_change_the_answer_does(need, speed, offer) -> None:
-    speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 120.0)]
-    offers = [offer("rtx-3090", 800, "used"), offer("rtx-4090", 1100, "new")]
-    text = next(t for t in made(need(), speeds, offers).changes if "becomes first at" in t)
-    wanted = float(text.split("$")[1].split()[0].replace(",", ""))
-    for price, first in ((wanted - 2, "rtx-3090"), (wanted + 2, "rtx-4090")):
-        again = [offer("rtx-3090", price, "used"), offers[1]]
-        assert made(need(), speeds, again).options[0].gpu_id == first
 
 
 @pytest.mark.parametrize(("price", "few"), [(1800.0, True), (5000.0, False)])
@@ -342,7 +323,9 @@ def test_a_bridge_joins_two_and_the_reasons_say_so(need, speed, offer) -> None:
     speeds = [speed("rtx-3090", 100.0 * n, n) for n in (1, 2, 8)]
     offers = [offer("rtx-3090", 0.2 * n, count=n) for n in (1, 2, 8)]
     said = {o.count: o.why[1] for o in made(need(gpus=(1, 8)), speeds, offers).options}
-    assert said[2] == "2 reach 100 % of 2 times one (NVLink, 112.5 GB/s both ways)"
+    assert (
+        said[2] == "2 reach 100 % of 2 times one (NVLink by a bridge, if there is one, 112.5 GB/s both ways)"
+    )
     assert said[8] == "8 reach 100 % of 8 times one (PCIe 4 through host memory)"
     apart = made(need(gpus=(8, 8), mode="infer"), speeds, offers).options[0]
     assert apart.why[1] == "8 reach 100 % of 8 times one (each works by itself)"
@@ -708,7 +691,7 @@ def test_fewer_cards_come_first_where_the_work_costs_as_much(
 
 def test_what_old_cards_lack() -> None:
     assert lacks("p40").endswith(
-        "Pascal: no CUDA after 12, no matrix units, 0.184 TFLOP/s in FP16, 1/64 of its FP32, no vLLM"
+        "Pascal: no CUDA after 12, no matrix units, 0.184 TFLOP/s in FP16, 1/64 of its FP32, no BF16, no vLLM"
     )
     assert not lacks("v100-pcie-16gb").endswith("no vLLM")
     assert "FP16, 1/" not in lacks("p100-pcie-16gb")  # Twice its FP32

@@ -22,6 +22,7 @@ from gpuwise.judge.choose.need import (
     HOURS_PER_YEAR,
     HOURS_STATED,
     IN_AND_OUT,
+    MOST_THERE,
     OVER_BUDGET,
     USUAL_NOTE,
     WORDS,
@@ -37,6 +38,7 @@ from gpuwise.judge.choose.speeds import (
     FIRST_TOKEN,
     IDLE,
     RECOMPUTES,
+    SHORT_CACHE,
     memory_needed,
 )
 from gpuwise.model.gpu import RENTS, GpuSpec
@@ -50,6 +52,7 @@ from gpuwise.workloads import registry
 # Share of memory below which what stays free is worth a word.
 LITTLE = 0.1
 MOST_REASONS = 3
+BEHIND = "stands behind what is not so: "  # Of an option, with why
 # The note where the question names no model.
 LARGEST = "no model was named: {}, the largest of the usual ones that the limits hold"
 
@@ -80,7 +83,7 @@ def limits(need: Need) -> Iterator[str]:
     if need.precision == Precision.FP64 and "cholesky" in (names := dict(need.workloads)):
         others = " and ".join(name for name in names if name != "cholesky")
         ordinary = f", by ordinary cores in {others}" * bool(others)
-        yield f"FP64 by matrix units in cholesky, where a GPU has them{ordinary}"
+        yield f"cholesky is of large matrices, at half of the FP64 peak, by matrix units if any{ordinary}"
     fed = fit.left_w(need.supply_w) if need.supply_w else None  # Said with it
     bill, together = need.bill, ", or of used and new ones together where no other is known"
     of_bill = f" for {brief(bill.items)}" if bill and bill.items else " a month"
@@ -132,7 +135,7 @@ def question(need: Need) -> str:
     drawn = DIFFUSION.keys() & {need.title.removeprefix("adapters of ")}
     mode = "" if drawn else f" {need.mode}"  # Adapters learn by runs that are of inference
     # Of several formats each option states its own.
-    precision = "" if len(need.formats) > 1 else f" {need.precision}"
+    precision = "" if len(need.formats) > 1 or drawn else f" {need.precision}"
     lengths = {tokens_of(registry.get(name).spec.title) for name, _ in need.workloads if not need.task}
     of_tokens = f" of {max(lengths)} tokens" if item_of(need) == "sequence" and max(lengths) else ""
     of_size = of_tokens or f" of {need.pixels} px" * bool(need.pixels)
@@ -207,8 +210,8 @@ def _keep(found: Recommendation) -> str:
     first = found.options[0]
     if first.way != "have":
         return f"Keep {machine_of(first)}{phrases.priced_at(first)}: nothing here does the work for less"
-    costs = (phrases.dearer(found.need, option, first) for option in found.options)
-    least = min((cost for cost in costs if cost is not None), default=0.0) >= 1.0
+    costs = (phrases.dearer(found.need, option, first) for option in found.options if option is not first)
+    least = min((cost for cost in costs if cost is not None), default=inf) >= priced.EQUAL
     more = "nothing that keeps the limits does the work for less" if least else "it does the work"
     if found.need.faster and len(found.options) == 1:
         more = f"nothing within the limits is {found.need.faster:g} times as fast"
@@ -228,6 +231,7 @@ def _unpriced(found: Recommendation) -> str:
         seen += f", {usd(whole * need.users)} in all for {need.users}" * (need.users > 1)
     best = "fastest" if need.budget_usd or not last else "most work for the money"
     best = "slowest, so likely the cheapest," if need.thrifty and not last else best
+    best = {"energy": "least energy", "power": "fewest watts"}.get(need.goal, best)
     best = f"the {'cheapest' if last and need.goal == 'price' else best} of {len(found.options)}"
     best = best if len(found.options) > 1 else "all that keeps the limits"
     return f"{_got(need, first, 'Take').rstrip(',')}, {seen}, {best}"
@@ -288,7 +292,7 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     said += [begins] if begins else []
     its, there = (max((catalog.get(gpu).memory_bytes or 0.0 for gpu in gpus), default=0.0) / 2**30
                   for gpus in ([first.gpu_id], need.have))  # fmt: skip
-    if need.upgrade and its < there:
+    if its < there and first.outlay_usd:
         said.append(
             f"less memory than what you have, {its:.3g} instead of {there:.3g} GB: this work leaves it free"
         )
@@ -325,6 +329,7 @@ def reasons(found: Recommendation) -> tuple[str, ...]:
     of_size = f" of {need.pixels} px" * bool(need.pixels)
     of = " times that" if first.parts else f" {found.item}s/s{of_size}"
     again += ", where loading of data keeps up" * (need.mode == "train" and found.item == "image")
+    again += "".join(f", with {why}" for why in first.why if why.endswith(AT_ONCE))
     said.append(f"speed: {value} ({low} to {high}){of} within 80 %, {known}{again}")
     if first.memory_spare is not None and not need.task:  # Said with its format there
         free = percent(max(0.0, first.memory_spare), 0)
@@ -348,6 +353,8 @@ def setup(need: Need, bought: Option) -> str:
     slots = (spec.number("slots") or 0.0) * bought.count * people
     fed = f": {phrases.fed_by(need, bought)}" * (spec.text("form") not in COMPUTERS)
     left = usd(bought.outlay_usd * (1 - a.depreciation) ** a.years)
+    there = a.host_usd == 0 and not need.slots and bought.count * people > MOST_THERE
+    risers = ", of which few boards have so many: risers or another one are not counted" * there
     # What a card draws idle no source states.
     all_week = a.hours_per_week == phrases.ALL_WEEK
     idle = " (idle is not counted)" if need.period_s else ", at all hours (idle would be less)" * all_week
@@ -355,9 +362,10 @@ def setup(need: Need, bought: Option) -> str:
         f"{phrases.sum_of(need, bought.outlay_usd)} in all, "
         + (f"{usd(bought.host_usd)} of it for the host ({host})" if bought.host_usd else "no new host"),
         f"{bought.power_w * people:g} W{each}{fed}" if bought.power_w else "",
-        f"{slots:g} slot{'s' * (slots != 1)}" if slots else "",
-        cooled(spec, served=bought.host_usd > 0 and "server" in host),
-        f"{usd(energy)} of electricity a month ({usd(12 * energy)} a year) while it works{idle}, of about "
+        f"{slots:g} slot{'s' * (slots != 1)}{risers}" if slots else "",
+        cooled(spec, served=need.fans or (bought.host_usd > 0 and "server" in host)),
+        f"{usd(energy)} of electricity a month ({usd(12 * energy)} a year)"
+        f"{f' for all {need.users}' * (need.users > people)} while it works{idle}, of about "
         f"{cards_w * people:.0f} W for GPUs, {host_w * people:g} W of the host and cooling x{a.cooling:g}"
         if bought.power_w else "",
         f"worth {left} after {a.owned_for}",
@@ -394,7 +402,14 @@ def runner_up(found: Recommendation) -> str:
     if other is None:
         return ""
     cost, of = phrases.dearer(found.need, other, first), phrases.cost_of(found.need)
-    if found.need.goal == "price" and bool(first.outlay_usd) == bool(other.outlay_usd):
+    if found.need.goal == "energy" and first.energy_j_per_item and other.energy_j_per_item:
+        cost, of = other.energy_j_per_item / first.energy_j_per_item, "energy of the same work"
+    elif found.need.goal == "price" and first.outlay_usd and other.outlay_usd:
+        cost, of = (
+            other.outlay_usd / first.outlay_usd,
+            "price with its machine" if first.host_usd else "price",
+        )
+    elif found.need.goal == "price" and not (first.outlay_usd or other.outlay_usd):
         cost, of = phrases.times(other.price_usd, first.price_usd), "price"
     many = "more than 100" if (cost or 0.0) > 100 else significant(cost or 0.0)
     said = [f"{many} times the {of}"] if cost is not None else []
@@ -436,7 +451,9 @@ def why(
     if need.task == "infer" and speed.notes:
         if not need.concurrent and (batch := re.fullmatch(r"batch (\d+)", speed.notes[0])):
             yield f"{int(batch[1]) * found.replicas}{AT_ONCE}"
-        yield from (n for n in speed.notes[1:] if n.startswith((FIRST_TOKEN, BY)) or n.endswith(IDLE))
+        yield from (
+            n for n in speed.notes[1:] if n.startswith((FIRST_TOKEN, BY)) or n.endswith((IDLE, SHORT_CACHE))
+        )
     yield from (n for n in speed.notes if n.endswith((DIES, TOGETHER)))
     if speed.bound:
         yield f"bound by {speed.bound}"

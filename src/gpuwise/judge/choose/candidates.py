@@ -85,6 +85,8 @@ SHOP_YEARS, CARD_YEARS, PRO_YEARS = 3.0, 2.5, 5.0
 LEAST_PAID_H = 1.0
 # What is made for countries that other cards may not be sold to.
 EXPORT = re.compile(r"^[ah]800|^h20(?!0)|-d$")
+# Whole computers that nobody carries about, whatever their chip is sold in besides.
+BOXES = re.compile(r"mini PC|Mac (?:mini|Studio|Pro)\b")
 WEEKS_PER_YEAR = 365.25 / 7
 
 
@@ -213,7 +215,10 @@ def usable(need: Need, offers: Sequence[Offer], today: date) -> tuple[Offer, ...
 
 
 def is_of_size(need: Need, offer: Offer) -> bool:
-    """Whether a whole computer has the memory that was asked for, as far as its source states that."""
+    """Whether a whole computer has the memory that was asked for, as far as its source states that, and is
+    carried about where that was."""
+    if need.form in ("laptop", "mobile") and offer.whole and re.match(BOXES, offer.instance):
+        return False
     with_gb = re.search(r"\b(?:with|of) (\d+) GB", f"{offer.instance} {offer.note}") if offer.whole else None
     asked = {gb for gpu, gb in need.sizes if gpu in offer.gpu_ids}
     if need.memory_gb and need.memory_gb[0] == need.memory_gb[1]:
@@ -312,10 +317,10 @@ def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *,
     if need.acquire != "rent":
         computers = [(gpu, 1) for gpu in _computers(need, today)]
         rows += [
-            Row(gpu, n, "unpriced", np.nan, 0.0, False, known[gpu, n],
-                last[gpu] if gpu in last and _is_believed(last[gpu], known, rows) else None)
+            Row(gpu, n, "unpriced", np.nan, 0.0, gpu in last and not _is_believed(last[gpu], known, rows),
+                known[gpu, n], last.get(gpu))
             for gpu, n in dict.fromkeys((*computers, *named))
-            if gpu not in priced
+            if gpu not in (*priced, *need.hired)
             and (need.sold != ("new",) or gpu in dict(need.sets) or is_sold_new(gpu, today))
             and need.have.count(gpu) < n
             and (gpu, n) in known
@@ -326,12 +331,13 @@ def candidates(need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *,
 
 
 def _is_believed(old: Offer, known: Mapping[tuple[str, int], Record], rows: Sequence[Row]) -> bool:
-    """Whether an old price may still be had: not where less speed and memory costs more today."""
+    """Whether an old price may still be had: not where a slower, smaller one of its maker costs more now."""
     gpu = old.gpu_ids[0]
     speed, memory = known.get((gpu, 1)), catalog.get(gpu).memory_bytes or 0.0
     weaker = (
         row for row in rows
         if row.count == 1 and row.way in ("new", "used", "street") and speed is not None
+        and catalog.get(row.gpu).vendor == catalog.get(gpu).vendor
         and row.speed.value <= speed.value and (catalog.get(row.gpu).memory_bytes or inf) <= memory
     )  # fmt: skip
     return not any(row.price > old.amount for row in weaker)
@@ -575,7 +581,8 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
     per_item = per_hour / per_hour_items
     # Where the cheapest card is asked for, how much it does with its hours does not matter; one without a
     # fresh price counts at the last that was seen, and may come first, with that said.
-    last = array([row.offer.amount if row.offer and row.way == "unpriced" else np.inf for row in rows])
+    had = (row.offer if row.way == "unpriced" and not row.stale else None for row in rows)
+    last = array([offer.amount if offer else np.inf for offer in had])
     once = price if need.acquire == "rent" else np.where(outlay > 0, outlay, last)
     paid = once if need.goal == "price" else per_item
     share = np.divide(fixed, per_hour, out=np.ones_like(fixed), where=per_hour > 0)
@@ -592,7 +599,7 @@ def columns(need: Need, rows: Sequence[Row]) -> Candidates:
         own=own, host=host, outlay=outlay, fixed=fixed, running=running, per_hour=per_hour,
         time=time, per_item=per_item, upper=upper,
         half=np.hypot(timed_half, paid_half), paid_half=paid_half,
-        ranked=np.where(np.isnan(price), np.nan, apart[need.goal])
+        ranked=np.where(np.isnan(price) & (not need.sets), np.nan, apart[need.goal])
         if need.goal in apart else paid * (share * upper + 1 - share),
         joules=joules, drawn=drawn,
     )  # fmt: skip
@@ -635,7 +642,8 @@ def is_once(need: Need) -> bool:
     """Whether a purchase is put on the stated work alone: who may as well rent, and states all there is to do
     and no hours of a week, does not buy for years of other work."""
     usual = need.assumptions.hours_per_week == Assumptions().hours_per_week
-    return usual and need.acquire == "both" and need.items is not None and need.period_s is None
+    both = need.acquire == "both" or need.either
+    return usual and both and need.items is not None and need.period_s is None
 
 
 def hours_of_use(need: Need) -> float:

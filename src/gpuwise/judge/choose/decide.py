@@ -14,7 +14,7 @@ decision is without input or output.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import partial
@@ -34,7 +34,7 @@ from gpuwise.judge.choose.speeds import memory_of
 from gpuwise.model.gpu import RENTS, Offer
 from gpuwise.model.judgement import Chance, Need, Option, Recommendation
 from gpuwise.model.precision import Precision
-from gpuwise.model.result import Interval, Record
+from gpuwise.model.result import Interval, Record, firsts
 from gpuwise.model.units import significant, usd
 from gpuwise.predictor.rates import around
 
@@ -50,8 +50,6 @@ EXCLUDED = ("spot", "community", "reserved", "serverless")
 AS_FAST, A_LITTLE_MORE = 1.1, 1.25
 # Times the least cost that a deadline is worth which is kept at the low end of a speed, too.
 SURE = 1.5
-# Share by which a price may have to change to be worth a word: none falls by more within a year.
-FAR_OFF = 0.5
 # A lead in speed that decides between rents of the same cost.
 MUCH_FASTER = 1.5
 
@@ -102,24 +100,14 @@ def recommend(
         there = (*dict.fromkeys((*names, *need.have)),)
         named = fit.why_not(there, {g: why.detail for g, why in left.items()})
         raise fit.contradiction(them, found, named or fit.too_small(need, speeds))
-    # What was named has a place: behind what is known better, behind text that comes as people read, and
-    # behind what has memory to spare and runs at full power.
-    rough, slow = not need.unproven, IN_PACE in need.notes and need.goal == "cost"
-    behind = {
-        p: (rough and them.rows[p].speed.is_rough and them.rows[p].way != "have")
-        or (slow and max(1, need.concurrent) / them.speed[p] > USUAL_TPOT_S)
-        or _is_tight(need, them.rows[p].gpu)
-        or (need.precision == Precision.FP64 and not fit.made_for_fp64(them.rows[p].gpu))
-        or (them.own[p] and them.rows[p].gpu not in (*names, *need.have) and _is_held(need, them.rows[p]))
-        for p in places
-    }
-    places.sort(key=lambda p: behind[p])
-    ahead = tuple(p for p in places if behind[p] == behind[places[0]])
+    behind = {p: why_behind(need, them, p) for p in places}
+    places.sort(key=lambda p: bool(behind[p]))
+    ahead = tuple(p for p in places if bool(behind[p]) == bool(behind[places[0]]))
     places.sort(key=_least_money(need, them, ahead).__ne__)
     if them.rows[places[0]].way == "unpriced":
-        first = [p for p in places if behind[p] == behind[places[0]]]
+        first = [p for p in places if bool(behind[p]) == bool(behind[places[0]])]
         places = [*_by_last_price(need, them, first), *(p for p in places if p not in first)]
-    if need.deadline_s is not None:
+    if need.deadline_s is not None and need.goal != "price":  # Which asks for the least that does it
         # A day is kept at the low end of a speed, too, where that costs little more.
         paid_s = them.time * np.exp(them.speed_half) / need.assumptions.utilisation
         near = (p for p in places if them.ranked[p] <= SURE * them.ranked[places[0]])
@@ -133,7 +121,7 @@ def recommend(
     once &= not (need.sets or need.only or need.budget_usd or need.upgrade or need.asks)
     if need.keep or (once and them.outlay[places[0]] > 0):  # It does the work wherever it can
         places.sort(key=lambda place: them.rows[place].way != "have")
-    options = _options(need, them, places, speeds)
+    options = _options(need, them, places, speeds, behind)
     made = Recommendation(
         made_on=today.isoformat(), need=need, item=item, options=options, rejected=left,
         chances=tuple(
@@ -141,7 +129,7 @@ def recommend(
             for rank, place in enumerate(places[1:COMPARED], start=2)
             if options[0].price_usd is not None and options[rank - 1].price_usd is not None
         ),
-        changes=(*over_budget(need, them, places[0], found), *changes(need, them, places)),
+        changes=tuple(over_budget(need, them, places[0], found)),
         advice=tuple(dict.fromkeys(side_by_side(them, places, need))),
     )  # fmt: skip
     return replace(
@@ -149,16 +137,37 @@ def recommend(
     )
 
 
-def _is_tight(need: Need, gpu: str) -> bool:
-    """Whether what the work takes at least is nearly all memory of a GPU, so that it may not fit."""
-    size = memory_of(need, catalog.get(gpu))
-    return bool(need.least_gb and size) and 1 - need.least_gb * 1e9 / (size or 1.0) < answer.LITTLE
+def first_of_each_way(
+    need: Need, speeds: Sequence[Record], offers: Sequence[Offer], *, today: date
+) -> list[Option]:
+    """Of each way to get GPUs the candidate that keeps the limits at the least cost, the cheapest first."""
+    them = priced.candidates(need, speeds, offers, today=today)
+    if not len(them):
+        return []
+    ok = fit.kept(fit.limits(need, them, speeds), len(them))
+    first = firsts((them.rows[p].way, p) for p in ordered(them, ok, every_provider=False))
+    return list(_options(need, them, [*first.values()], speeds))
 
 
-def _is_held(need: Need, row: priced.Row) -> bool:
-    """Whether cards draw more than the supply feeds that is there, so that they are limited to it."""
-    watts = (catalog.get(row.gpu).power_w or 0.0) * row.count
-    return need.supply_w is not None and watts > max(fit.left_w(0.0), fit.fed_w(need.supply_w))
+def why_behind(need: Need, them: Candidates, place: int) -> str:
+    """Why a candidate stands behind others whatever it costs, which are known better, write as fast as people
+    read, have memory to spare, run at full power, or have fans of their own; empty where it does not."""
+    row, speed, spec = them.rows[place], float(them.speed[place]), catalog.get(them.rows[place].gpu)
+    size, named = memory_of(need, spec), row.gpu in (*priced.few_of(need), *need.have)
+    bought = bool(them.own[place]) and not named
+    watts = (spec.power_w or 0.0) * row.count
+    if not need.unproven and row.speed.is_rough and row.way != "have":
+        return "is known by its data sheet alone"
+    if IN_PACE in need.notes and need.goal == "cost" and max(1, need.concurrent) / speed > USUAL_TPOT_S:
+        return "is slower than people read"
+    if need.least_gb and size and 1 - need.least_gb * 1e9 / size < answer.LITTLE:
+        return "has little memory to spare"
+    if need.precision == Precision.FP64:
+        return "" if fit.made_for_fp64(row.gpu) else "is slow in FP64"
+    if bought and need.supply_w is not None and watts > max(fit.left_w(0.0), fit.fed_w(need.supply_w)):
+        return "draws more than your supply feeds, so it is held below its power"
+    served = need.fans or priced.host_for(need, row.gpu, row.count)[0] == "server"
+    return "has no fans of its own" if bought and answer.has_no_fans(spec) and not served else ""
 
 
 def _least_money(need: Need, them: Candidates, places: Sequence[int]) -> int:
@@ -198,8 +207,12 @@ def _by_last_price(need: Need, them: Candidates, places: Sequence[int]) -> list[
     without one; of a budget, which that price keeps, the fastest, of several as fast the cheapest first.
     Without any price the least that does it is likely to keep a budget."""
     last = {
-        p: o.amount * float(them.count[p]) + float(them.host[p]) for p in places if (o := them.rows[p].offer)
+        p: o.amount * float(them.count[p]) + float(them.host[p])
+        for p in places
+        if (o := them.rows[p].offer) and not them.rows[p].stale
     }
+    if need.goal in ("energy", "power"):
+        return list(places)
     if need.thrifty and not last:
         return list(places)[::-1]
     if not need.budget_usd and need.goal != "price":
@@ -237,8 +250,9 @@ def frontier(them: Candidates, places: Sequence[int]) -> set[int]:
 
 
 def _options(
-    need: Need, them: Candidates, places: Sequence[int], speeds: Sequence[Record]
-) -> tuple[Option, ...]:
+    need: Need, them: Candidates, places: Sequence[int], speeds: Sequence[Record],
+    behind: Mapping[int, str] | None = None,
+) -> tuple[Option, ...]:  # fmt: skip
     best, rents = frontier(them, places), [p for p in places if not them.own[p]]
     one = {s.gpu_id: s.throughput.value for s in speeds if s.gpus == 1 and s.throughput is not None}
     owned, lost = Counter(need.have), priced.lost_share(need.assumptions)
@@ -298,7 +312,8 @@ def _options(
             break_even_h=float(them.outlay[place]) * lost / saved if saved > 0 else None,
         )  # fmt: skip
         why = answer.why(need, option, found[0] if found else option, speed, one.get(row.gpu), spec)
-        found.append(replace(option, why=tuple(why)))
+        why_not_first = f"{answer.BEHIND}{reason}" if behind and (reason := behind.get(place)) else ""
+        found.append(replace(option, why=(*why, *filter(None, [why_not_first]))))
     return tuple(found)
 
 
@@ -314,18 +329,14 @@ def against(speed: Interval, value: float, half: float = 0.0, floor: float = 0.0
 
 
 def with_excluded(
-    found: Recommendation, wide: Recommendation, other: Recommendation | None = None
+    found: Recommendation, wide: Sequence[Option], other: Option | None = None
 ) -> Recommendation:
-    """The recommendation, with what other limits would save: `wide` is the one that allows every kind of
-    rent, `other` the one that is free of the GPUs and the region that were named."""
+    """The recommendation, with what other limits would save: `wide` are the best by every kind of rent,
+    `other` the one that is free of the GPUs and the region that were named."""
     first, need = found.options[0], found.need
-    best: dict[str, Option] = {}
-    for option in wide.options:
-        if option.way in EXCLUDED and not getattr(need, option.way):
-            best.setdefault(f"{option.way} rent", option)
-    instead = other.options[0] if other else first
-    if instead.key != first.key and (instead.way in RENTS or not need.region):
-        best["any region" if need.region else "another GPU"] = instead
+    best = {f"{o.way} rent": o for o in wide if o.way in EXCLUDED and not getattr(need, o.way)}
+    if other and other.key != first.key and (other.way in RENTS or not need.region):
+        best["any region" if need.region else "another GPU"] = other
     said = filter(None, (allowing(way, option, first, need) for way, option in best.items()))
     allowed = " or ".join(said)
     return replace(found, changes=(*([f"to allow {allowed}"] if allowed else []), *found.changes))
@@ -344,19 +355,6 @@ def allowing(way: str, option: Option, first: Option, need: Need) -> str:
     return f"{way} ({offered_as(option)}{more})"
 
 
-def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
-    """The price that would make another option the first; nothing where they tie, which is said of it."""
-    first = places[0]
-    other = next((p for p in places if them.rows[p].gpu != them.rows[first].gpu), first)
-    if them.ranked[other] < them.ranked[first] * (priced.EQUAL if need.goal == "cost" else 1.0):
-        return
-    # What takes less money at once is first within a few percent.
-    bought = bool(them.outlay[first] > 0 and them.outlay[other] > 0)
-    ahead = priced.EQUAL ** (bought * (1 if them.outlay[other] < them.outlay[first] else -1))
-    if other != first and them.rows[first].way != "unpriced":
-        yield from _price_change(need, them, other, float(them.ranked[first]) * ahead)
-
-
 def over_budget(need: Need, them: Candidates, first: int, found: Sequence[Limit]) -> Iterator[str]:
     """What a little more money than a budget would get: what is much faster, or has a price that is fresh."""
     budget, way = need.budget_usd or 0.0, them.rows[first].way
@@ -369,30 +367,8 @@ def over_budget(need: Need, them: Candidates, first: int, found: Sequence[Limit]
         if least is not None:
             faster = significant(float(them.speed[least] / them.speed[first]))
             more = f"a budget of {usd(float(money.needed[least]))} instead of {usd(budget)}"
-            yield f"{more} ({name_of(need, them, int(least))}, {faster} times as fast)"
-
-
-def _price_change(need: Need, them: Candidates, place: int, target: float) -> Iterator[str]:
-    """The price, asked today, at which a candidate's ranked cost is `target`."""
-    price, fixed = float(them.price[place]), float(them.fixed[place])
-    if not price > 0 or not fixed > 0 or need.goal != "cost":
-        return
-    per_hour = target * float(them.per_hour[place]) / float(them.per_item[place])
-    share = (per_hour - float(them.running[place])) / fixed
-    wanted, unit = price * share, "/h"
-    if them.own[place]:
-        host = float(them.host[place]) / priced.cards_paid(need, them.rows[place].gpu, them.rows[place].count)
-        wanted, unit = (price + host) * share - host, " a card"
-    change, offer = wanted / price - 1, them.rows[place].offer
-    if abs(change) > FAR_OFF:
-        return
-    was = f"{usd(price)} of {offer.seen_on[:7]}" if offer and offer.seen_on else usd(price)
-    if them.rows[place].stale and change > 0:
-        most = f"{usd(wanted)}{unit} or less today ({was})"
-        yield f"{name_of(need, them, place)} is first where it costs {most}"
-    elif wanted > 0:
-        becomes = f"becomes first at {usd(wanted)}{unit}"
-        yield f"{name_of(need, them, place)} {becomes} ({was}, {change:+.1%})"
+            row = them.rows[int(least)]
+            yield f"{more} ({phrases.bought(need, row.gpu, row.count)}, {faster} times as fast)"
 
 
 def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterator[str]:
@@ -408,15 +384,3 @@ def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterato
             each = "one" if row.offer.count == 1 else f"{row.offer.count:g}"
             all_of_it = f"{row.count / row.offer.count:g} of {each}, {how}"
             yield f"no machine of {counted(row.gpu, row.count)} {phrases.COUNTED} {all_of_it}"
-
-
-def name_of(need: Need, them: Candidates, place: int) -> str:
-    row = them.rows[place]
-    where = {"have": "that you have", "new": "bought new", "used": "bought used", "street": "bought"}
-    where["unpriced"] = "at its last price"
-    kind = "" if row.way == "on-demand" else f" ({row.way})"
-    offer = row.offer
-    title = offer.source.title if offer else "from no one"
-    how = where.get(row.way) or (f"from {offer.provider}{kind}" if offer and offer.provider else title)
-    bought = row.way not in RENTS and row.way != "have"
-    return f"{phrases.bought(need, row.gpu, row.count) if bought else counted(row.gpu, row.count)} {how}"

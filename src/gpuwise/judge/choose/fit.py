@@ -32,6 +32,7 @@ from gpuwise.judge.choose.candidates import (
     hosts_of,
     hours_a_month,
     is_spread,
+    lost_share,
     names_of,
     usable,
 )
@@ -399,6 +400,7 @@ def link_of(spec: GpuSpec, count: int) -> str:
     """How `count` of these GPUs talk to each other, as sources state it."""
     rate, name = spec.number("link_bytes_per_s"), spec.text("link")
     if name and name != "none" and is_linked(spec, count):
+        name = f"{name} by a bridge, if there is one" if spec.text("form") == "pcie" else name
         return f"{name}, {rate / 1e9:g} GB/s both ways" if rate else name
     generation = spec.number("pcie_generation")
     bus = f"PCIe {generation:g}" if generation else "PCIe"
@@ -523,10 +525,14 @@ def _money(need: Need, them: Candidates) -> Iterator[Limit]:
     hours = hours_a_month(need) if need.budget_per_month else 1.0
     whole = np.where(them.own, them.outlay, them.per_item * (need.items or np.nan))
     # What a laptop was last sold at, though that is too old to rank by.
-    old = (row.offer if row.way == "unpriced" else None for row in them.rows)
+    old = (row.offer if row.way == "unpriced" and not row.stale else None for row in them.rows)
     last = np.array([offer.amount if offer else np.nan for offer in old])
     whole = np.where(np.isnan(whole), last * them.count + them.host, whole)
     spent = need.users * (them.per_hour * hours if unit else whole)
+    if need.budget_per_month and need.items is not None and need.period_s is None:
+        a = need.assumptions  # Of rent the work alone, of a card what it loses in a month
+        lost = them.outlay * lost_share(a) / (12 * a.years)
+        spent = need.users * np.where(them.own, lost, them.per_item * need.items)
     if not unit and need.items is None:
         spent = np.where(them.own, spent, 0.0)  # Rent of which the budget decides for how long
 
@@ -598,7 +604,7 @@ def rejected(
             able = min((n for n, refused in said.items() if not refused), default=0)
             left[gpu] = Issue.info("", refusal) if none else no_price(need, gpu, offers, able)
             continue
-        nearest = min(places[gpu], key=lambda place: (broken[place], them.ranked[place]))
+        nearest = min(places[gpu], key=lambda p: (broken[p], them.ranked[p], them.outlay[p]))
         faults = [limit for limit in found if not limit.ok[nearest]]
         each = [limit.reason(nearest) for limit in faults]
         each = [one for one in each if one.startswith("does not fit")] or each  # Which says it all
@@ -635,7 +641,8 @@ def why_not(named: Sequence[str], left: Mapping[str, str]) -> list[str]:
 
 def is_unknown(why: str) -> bool:
     """Whether a reason says only that something is not known, and so not that a GPU cannot do the work."""
-    return any(said in why for said in (UNMEASURED, STAND_IN, UNPROVEN, "no source states", "no speed"))
+    said = (UNMEASURED, STAND_IN, UNPROVEN, "no source states", "no speed", "not predicted")
+    return any(each in why for each in said)
 
 
 def no_price(need: Need, gpu: str, offers: Sequence[Offer] = (), together: int = 0) -> Issue:

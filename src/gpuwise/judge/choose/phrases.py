@@ -7,7 +7,7 @@ from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit
 from gpuwise.judge.choose.candidates import PAID, STATED, host_for
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, HOURS_STATED, USUAL
-from gpuwise.judge.choose.speeds import IDLE, memory_of, no_units
+from gpuwise.judge.choose.speeds import IDLE, SHORT_CACHE, memory_of, no_units
 from gpuwise.model.gpu import RENTS
 from gpuwise.model.judgement import Assumptions, Need, Option
 from gpuwise.model.precision import GGUF, Precision
@@ -124,7 +124,8 @@ def weights_of(need: Need, option: Option) -> str:
     weights = option.precision or need.precision
     lacks = no_units(option.gpu_id, Precision(weights))
     kept = f", which it has no units for: {INSTEAD.get(weights, '')}" * lacks
-    return f" with weights in {weights}{kept}{_engine(need, option)}{memory}"
+    short = f", {SHORT_CACHE}" * (SHORT_CACHE in option.why)
+    return f" with weights in {weights}{kept}{_engine(need, option)}{short}{memory}"
 
 
 def _by_the_hour(need: Need, first: Option, item: str, rate: str) -> str:
@@ -225,6 +226,8 @@ def fed_by(need: Need, option: Option) -> str:
         return f"makers advise a supply of {f'about {supply} W' if supply else 'more'}{limit}{beside}"
     if need.supply_w and need.outlet_w is None:
         return f"your supply of {need.supply_w:g} W feeds it"
+    if need.power_w and need.outlet_w is None:
+        return f"of {need.power_w:g} W allowed"
     advised = f"a power supply of about {supply} W" if supply else f"{(board_w + host_w) / 1000:.2g} kW"
     if need.outlet_w is None:
         return advised + " with its host" * (supply is None)

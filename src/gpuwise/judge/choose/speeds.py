@@ -25,7 +25,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache, partial
-from math import ceil, exp, inf, log
+from math import ceil, exp, inf, log, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from gpuwise.errors import GpuwiseError, InputError, MachineError, NoDataError, check_wanted
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from gpuwise.stats.scaling import Condition
 
 # How many answers a machine gives at one moment, and when each begins: words of an option.
+SHORT_CACHE = "cache in 8 bits"
 AT_ONCE, FIRST_TOKEN, IDLE = " answers at once", "the first token after ", " of them without work"
 DIES = " dies of each card, which software shows as GPUs of their own"
 # Of a GPU without a speed for work of another name, whose own memory is not known.
@@ -97,9 +98,11 @@ def gather(
     Raises InputError for a workload that is unknown or that nothing can tell the cost of.
     """
     if need.task:
-        asked = _of_speed(need)
+        asked = of_speed(need)
         return tuple(_of_cards(asked, gpu, n) for gpu, counts in wanted.items() for n in counts)
-    measured = records_of(result for result in results if result.environment.gpu_id)
+    small = {name for name, _ in need.workloads if registry.get(name).spec.blocked}  # Is what is measured
+    known = (result for result in results if result.environment.gpu_id)
+    measured = [record for record in records_of(known) if record.question.workload not in small]
     each = [_of_workload(need, name, wanted, forecast, measured, published) for name, _ in need.workloads]
     lacking = need.precision
     for precision in (need.fallback, Precision.FP32) if need.fallback is not None else ():
@@ -186,7 +189,7 @@ def _of_workload(
     return found
 
 
-def _of_speed(need: Need) -> Need:
+def of_speed(need: Need) -> Need:
     """The need without what says nothing of a speed: other kinds of rent, or a looser budget, ask nothing
     anew."""
     return Need(
@@ -194,6 +197,8 @@ def _of_speed(need: Need) -> Need:
         formats=need.formats, latency_s=need.latency_s, latency_kind=need.latency_kind,
         first_token_s=need.first_token_s, concurrent=need.concurrent, batch=need.batch,
         context=need.context, reads=need.reads, memory_gb=need.memory_gb, sizes=need.sizes,
+        fallback=need.fallback, title=need.title, least_gb=need.least_gb, passes=need.passes,
+        compiled=need.compiled,
     )  # fmt: skip
 
 
@@ -211,7 +216,7 @@ def times(one: Record, copies: int, people: int = 0) -> Record:
 def apart(need: Need, gpu: str, size: int, number: int) -> Record | None:
     """So many machines, each with a copy of a served model for its share of the people; None where that is
     more than one holds, or too late."""
-    one = _of_cards(_share(_of_speed(need), number), gpu, size)
+    one = _of_cards(_share(of_speed(need), number), gpu, size)
     in_time = one.throughput is not None and not _late(one, need.latency_s)
     return times(one, number, need.concurrent) if in_time else None
 
@@ -253,11 +258,12 @@ def _in_best_format(need: Need, gpu: str, count: int) -> Record:
     found = [_of_model(need, native[-1], gpu, count)]
     if not _too_large(found[0]):  # Else no longer one fits
         found += [_of_model(need, each, gpu, count) for each in reversed(native[:-1])]
-    if need.task == "infer" and need.formats and Precision.INT4 in native and need.concurrent <= 1:
+    if need.task == "infer" and Precision.INT4 in native and need.concurrent <= 1:
         # One person's card that is just too small for an engine that serves many runs llama.cpp: no faster
         # than the format that does not fit, so a small memory is no advantage.
-        small = _of_model(need, Precision.Q4_K_M, gpu, count) if all(map(_too_large, found)) else None
-        found += [small] if small and not _too_large(small) else []
+        caches = (Precision.BF16, *[Precision.Q8_0] * need.concurrent) if all(map(_too_large, found)) else ()
+        small = (_of_model(need, Precision.Q4_K_M, gpu, count, cache) for cache in caches)
+        found += [each for each in [next((s for s in small if not _too_large(s)), None)] if each]
     # One that was compared with measured speeds comes before a faster one that was not.
     surer = [each for each in found if each.usable and not each.is_rough]
     together = quickest(surer or found, need.latency_s)
@@ -290,13 +296,15 @@ def _plan(need: Need, weights: Precision, **more: Any) -> Plan:
     )  # fmt: skip
 
 
-def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
+def _of_model(
+    need: Need, precision: Precision, gpu: str, count: int, cache: Precision = Precision.BF16
+) -> Record:
     from gpuwise.predictor.fit import USABLE, USABLE_SHARED, fit
 
     check_wanted()
     spec, fixed = catalog.get(gpu), need.concurrent or need.batch
     memory = (memory_of(need, spec) if need.memory_gb or need.sizes else None) or 0.0
-    plan = _plan(need, precision, batch=fixed or 1, gpus=count, memory_bytes=memory)
+    plan = _plan(need, precision, batch=fixed or 1, gpus=count, memory_bytes=memory, cache=cache)
     # Which takes as long as all else, so only where somebody asks for it.
     prompt = bool(need.reads) or need.first_token_s is not None or need.latency_kind == "TTFT"
     most = need.latency_s or inf
@@ -347,14 +355,20 @@ def _of_model(need: Need, precision: Precision, gpu: str, count: int) -> Record:
     begins = list[str]()
     if first.first_token_s and need.first_token_s is not None:  # Limited beside each later one
         allowed = f"of {seconds(need.first_token_s)} allowed"
-        begins.append(f"{FIRST_TOKEN}{seconds(first.first_token_s)}, {allowed}")
-    read_s = _read_s(need, best)
+        begins.append(f"{FIRST_TOKEN}{seconds(first.first_token_s)}, {allowed}, if no other prompt waits")
+    read_s, speed = _read_s(need, best), best.tokens_per_s
+    if not serves:
+        # Its value is of fused kernels, its low end of plain ones: with which people train is not asked.
+        speed = replace(speed, value=sqrt(speed.low * speed.high))
     at_work = 1 + (count - 1) * WAITING_SHARE if serves and plan.in_turn else count
     return blank(
-        throughput=best.tokens_per_s.times(1 / (1 + read_s * best.tokens_per_s.value)),
+        throughput=speed.times(1 / (1 + read_s * speed.value)),
         seconds=_latency(need, best), fits_probability=1.0,
         issues=() if spec.vendor == "NVIDIA" or best.source else unproven, basis=best.basis,
-        notes=(f"batch {best.plan.batch}", *begins, *([f"{BY}{best.source}"] if best.source else [])),
+        notes=(
+            f"batch {best.plan.batch}", *begins, *([f"{BY}{best.source}"] if best.source else []),
+            *[SHORT_CACHE] * (cache != Precision.BF16),
+        ),
         memory_bytes=Interval.stated(best.needed_bytes, "sum of parts"),
         # The board's limit: what a model draws is not predicted, and decoding draws less.
         watts=Interval.stated(spec.power_w / dies(gpu) * at_work) if spec.power_w else None,
@@ -471,7 +485,8 @@ def _predicted(
     need: Need, config: RunConfig, wanted: Mapping[str, Sequence[int]], forecast: Forecast
 ) -> dict[Key, Record]:
     if config.mode == "compute":
-        return {(gpu, n): from_sheet(config, gpu, n) for gpu, counts in wanted.items() for n in counts}
+        large = registry.get(config.workload).spec.blocked  # As those are who buy a GPU for it
+        return {(gpu, n): from_sheet(config, gpu, n, large=large) for gpu, ns in wanted.items() for n in ns}
     from gpuwise.predictor.trace_store import with_own
 
     # An image that takes several of the workload's takes them side by side.
@@ -504,9 +519,9 @@ def _best(record: Record) -> Record:
     return replace(own, question=record.question, seconds=seconds, measured=None)
 
 
-def from_sheet(config: RunConfig, gpu_id: str, count: int) -> Record:
-    """GPUs side by side, each with work of its own. Raises InputError for a workload that does not state its
-    cost."""
+def from_sheet(config: RunConfig, gpu_id: str, count: int, *, large: bool = False) -> Record:
+    """GPUs side by side, each with work of its own, in pieces so `large` that arithmetic bounds it. Raises
+    InputError for a workload that does not state its cost."""
     spec, gpu = registry.get(config.workload).spec, catalog.get(gpu_id)
     if spec.cost is None:
         raise InputError(f"{config.workload} does not state what it costs", hint="measure it")
@@ -516,7 +531,8 @@ def from_sheet(config: RunConfig, gpu_id: str, count: int) -> Record:
         lacking = f"a dense {config.precision} rate" if peak is None else "memory bandwidth"
         return _blank(config, gpu_id, count, f"no {config.precision.upper()}: no source states {lacking}")
     arithmetic = REACHED * peak.flop_per_s / cost.flop_per_item
-    memory = spec.bandwidth_share * bandwidth / cost.bytes_per_item if cost.bytes_per_item else inf
+    moves = cost.bytes_per_item and not large
+    memory = spec.bandwidth_share * bandwidth / (cost.bytes_per_item or inf) if moves else inf
     value, watts = count * min(arithmetic, memory), gpu.power_w
     return replace(
         _blank(config, gpu_id, count),
@@ -591,7 +607,7 @@ def memory_needed(need: Need) -> str:
 
     requests, said = need.concurrent or 1, []
     for precision in need.formats or (need.precision,):
-        plan = _plan(need, precision, batch=requests)
+        plan = _plan(need, precision, batch=requests, chunked=need.mode == "train")
         said.append(f"{gibibytes(sum(size for _, size in memory(plan)))} in {precision}")
     each = f"{requests} contexts" if requests > 1 else "one context"
     return f"{plan.model.name} takes {', '.join(said)} with {each} of {plan.context:,} tokens."

@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from math import ceil, inf
+from statistics import median
 
 from gpuwise.facts import catalog, prices
 from gpuwise.judge.choose import candidates as priced
 from gpuwise.judge.choose import fit, phrases
-from gpuwise.judge.choose.answer import LITTLE
+from gpuwise.judge.choose.answer import BEHIND, LITTLE
 from gpuwise.judge.choose.fit import link_of, made_for_fp64
 from gpuwise.judge.choose.need import HOURS_PER_YEAR, WORDS
 from gpuwise.judge.choose.phrases import (
@@ -41,24 +42,23 @@ def why_first(found: Recommendation) -> str:
         if cost is None or cost > 1 or other.throughput.value < first.throughput.value:
             continue
         late = other.time_s and other.time_s.high > (found.need.deadline_s or inf)
-        reasons = {  # What puts it behind whatever it costs, then the rest
-            "has little memory to spare": (other.memory_spare or 1.0) < LITTLE,
-            f"takes {usd(other.outlay_usd - paid)} more at once": other.outlay_usd > paid,
-            "is known by its data sheet alone": other.rough and not first.rough,
-            "has a price that is old": other.stale and not first.stale,
-            f"takes {other.count} cards": other.count > first.count,
-            "may be too late": late,
-            "is not yours": first.way == "have",
-        }
         measures = {
             "price": "asks a higher price",
             "power": "draws more watts",
             "energy": "takes more energy",
         }
-        usual = measures.get(found.need.goal, "costs as much within 5 %")
-        why = next((reason for reason, holds in reasons.items() if holds), usual)
-        more = f"{counted(other.gpu_id, other.count)}, {phrases.obtained(other)}"
-        return f"It is first though {more}, costs no more for the work: that {why}."
+        behind = next((w.removeprefix(BEHIND) for w in other.why if w.startswith(BEHIND)), "")
+        reasons = {  # What puts it behind whatever it costs, then the rest
+            behind: bool(behind),
+            f"takes {usd(other.outlay_usd - paid)} more at once": other.outlay_usd > paid,
+            measures.get(found.need.goal, ""): found.need.goal in measures,
+            "may be too late": late,
+            "is not yours": first.way == "have",
+            "costs as much within 5 %": cost * priced.EQUAL >= 1,
+        }
+        if why := next((reason for reason, holds in reasons.items() if holds), ""):
+            more = f"{counted(other.gpu_id, other.count)}, {phrases.obtained(other)}"
+            return f"It is first though {more}, costs no more for the work: that {why}."
     return ""
 
 
@@ -78,20 +78,10 @@ def of_all(found: Recommendation) -> str:
     if people > number > 1:
         most = min(people, number * first.count)
         said.append(f"{people} people are {ceil(people / number)} to a machine: {most} have a GPU at a time")
-    if need.either and people and hours and rented:
-        span = f"a GPU for each of {people} people for {hours:,.0f} h is {people * hours:,.0f} GPU-hours"
-        said.append(f"{span}, {sum_of(need, people * hours * rented)} to rent")
+        if need.either and hours and rented:
+            span = f"a GPU for each of {people} people for {hours:,.0f} h is {people * hours:,.0f} GPU-hours"
+            said.append(f"{span}, {sum_of(need, people * hours * rented)} to rent")
     return f"{begun('; '.join(said))}." * bool(said)
-
-
-def hours_paid(found: Recommendation, shown: Sequence[Option]) -> str:
-    """For how many hours of a month each rent is paid by a budget whose hours were not stated."""
-    need = found.need
-    rents = {o.gpu_id: o.per_hour_usd for o in reversed(shown) if o.way in RENTS and o.per_hour_usd}
-    if not (need.budget_usd and need.budget_per_month and len(rents) > 1) or phrases.states_hours(need):
-        return ""
-    hours = (f"{gpu} {phrases.hours_paid(need, each):,.0f}" for gpu, each in [*rents.items()][::-1])
-    return f"hours of a month that {sum_of(need, need.budget_usd)} pay for: {', '.join(hours)}"
 
 
 def sent_out(need: Need, first: Option, offers: Sequence[Offer]) -> tuple[str, str]:
@@ -163,7 +153,8 @@ def beside(quote: Quote, offers: Sequence[Offer], today: date) -> str:
     if not asked:
         known = f"no other price to {'rent' if per_hour else 'buy'} it is known here"
         return f"{usd(quote.usd)}{unit} for {name}: {known}"
-    low, middle, high = (quote.count * asked[place].per_gpu for place in (0, len(asked) // 2, -1))
+    each = [quote.count * offer.per_gpu for offer in asked]
+    low, middle, high = each[0], median(each), each[-1]
     called = next(word for most, word in CALLED if quote.usd <= most * middle)
     since = min(offer.seen_on for offer in asked)[:7]
     others = f"others ask {usd(low)} to {usd(high)}{unit} since {since}, the middle of {len(asked)} "
@@ -250,7 +241,7 @@ def lacks(gpu: str) -> str:
     slow = f", {significant(half / 1e12)} TFLOP/s in FP16, 1/{single / max(half, 1.0):.0f} of its FP32"
     units = ", no matrix units" * (spec.supports("fp16") is False)
     slow *= 0 < half < single
-    engine = ", no vLLM" * (not runs_vllm(spec))
+    engine = ", no BF16" * (spec.supports("bf16") is False) + ", no vLLM" * (not runs_vllm(spec))
     return f"{phrases.short_name(gpu)} is {spec.text('architecture')}: no CUDA after 12{units}{slow}{engine}"
 
 
@@ -273,7 +264,7 @@ def not_for(need: Need, found: Recommendation) -> str:
     was."""
     if UNCHECKED not in found.need.notes or need.budget_usd is None:
         return ""
-    paid = {o: phrases.last_outlay(need, o) for o in found.options if o.last_usd}
+    paid = {o: phrases.last_outlay(need, o) for o in found.options if o.last_usd and not o.stale}
     if not paid:
         what = "it" if priced.names_of(need) else "what does it"
         return f"Whether the budget is kept cannot be said: no price of {what} is known."
@@ -344,8 +335,9 @@ def _speed(found: Recommendation) -> str:
     need, first = found.need, found.options[0]
     first = next((o for o in found.options if o.way == "have"), first)  # Of what is there, that is asked
     people = max(1, need.concurrent)
-    speed = first.throughput.times(1 / people)
-    low, high, item = rate_of(speed.low, found.item), rate_of(speed.high, found.item), f"{found.item}s/s"
+    speed, item = first.throughput.times(1 / people), f"{found.item}s/s"
+    each_h = 3600 if speed.value < phrases.SLOW else 1  # In the unit of the value
+    low, high = brief(speed.low * each_h), brief(speed.high * each_h)
     alone = " for one answer at a time" * (need.task == "infer")
     each = f" for each of {people} people" if people > 1 else alone
     rate = f"about {rate_of(speed.value, found.item)} ({low} to {high}){each}{weights_of(need, first)}"
@@ -357,18 +349,52 @@ def _speed(found: Recommendation) -> str:
     return f"{sure}: {does}; {need.rate:g} {item} are asked."
 
 
-def _resale(need: Need, own: Option) -> str:
-    """What is left of a purchase when its years are over, and what a month of owning it costs."""
-    a, months = need.assumptions, 12 * need.assumptions.years
-    left = own.outlay_usd * (1 - priced.lost_share(a))
-    lost, paid = (own.outlay_usd - left) / months, phrases.electricity(need, own)[1] * need.users
-    machine, use = " with its machine" * bool(own.host_usd), weekly_use(a.hours_per_week)
-    return (
-        f"{begun(machine_of(own))}{machine} for {sum_of(need, own.outlay_usd)} is worth about "
-        f"{sum_of(need, left)} after {a.owned_for}, where it loses {percent(a.depreciation, 0)} a year, an "
-        f"assumption (--depreciation). Owning it costs {sum_of(need, lost + paid)} a month: "
-        f"{usd(lost)} of value, {usd(paid)} of electricity{use}."
+def _resale(found: Recommendation) -> str:
+    """What is left of each purchase when its years are over, and what a month of owning it costs, at the last
+    price where none is fresh; the machine around the cards apart, which loses value whatever is in it."""
+    need, a = found.need, found.need.assumptions
+    months, use, said = 12 * a.years, weekly_use(a.hours_per_week), dict[tuple[str, int], tuple[float, str]]()
+    for own in found.options:
+        price = own.outlay_usd - own.host_usd or (own.last_usd or 0.0) * own.count
+        if not price or own.way in RENTS or (own.gpu_id, own.count) in said:
+            continue
+        left = price * (1 - priced.lost_share(a))
+        lost, paid = (price - left) / months, phrases.electricity(need, own)[1] * need.users
+        said[own.gpu_id, own.count] = (
+            lost,
+            (
+                f"{begun(machine_of(own))} for {sum_of(need, price)} ({fit.SOLD.get(own.way, 'last price')}, "
+                f"{own.seen_on[:7]}) is worth about {sum_of(need, left)} after {a.owned_for}: "
+                f"{sum_of(need, lost)} of value a month, and {usd(paid)} of electricity{use}"
+            ),
+        )
+    each = [text for _, text in said.values()]
+    (low, at), *rest = sorted((lost, key) for key, (lost, _) in said.items())
+    least = (
+        f"{begun(counted(*at))} loses less: {usd(low)} a month against {usd(rest[0][0])}. " if rest else ""
     )
+    year = f"Each loses {percent(a.depreciation, 0)} a year, an assumption (--depreciation)."
+    return f"{least}{'. '.join(each)}. {year}"
+
+
+ADVISED = "advised by others"  # In the note of what somebody else thinks that it takes
+
+
+def advised(found: Recommendation) -> str:
+    """Whether what others advise is what it takes: whether they are right is asked."""
+    need, first, said = found.need, found.options[0], list[str]()
+    asked = need.named if any(ADVISED in note for note in need.notes) else ()
+    for gpu in () if first.gpu_id in asked else asked:
+        option = next((o for o in found.options if o.gpu_id == gpu), None)
+        cost = option and phrases.dearer(need, option, first)
+        why = f"at {significant(cost)} times the {phrases.cost_of(need)}" if cost else ""
+        if option is None and gpu in found.rejected:
+            why = found.rejected[gpu].detail
+        said += [f"{phrases.short_name(gpu)}: {why}"] * bool(why)
+    does = f"{machine_of(first)} {'does' if first.count == 1 else 'do'} it"
+    if first.gpu_id in asked:
+        return f"Yes: {does}."
+    return f"No, it does not take that: {does} ({'; '.join(said)})." if said else ""
 
 
 def _lost(name: str, why: Issue) -> str:
@@ -399,6 +425,8 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         slow = f", though slowly: {fit.slow_in_fp64(gpu)}" * double
         said = f"Yes, {name} can{slow}." if able else f"Whether {name} can is not known."
         return f"{said if left is None else _lost(name, left)} {_faster(found)}".strip()
+    if need.upgrade and need.asks in ("able", "too much") and first.speedup:
+        return _replaced(found)
     if need.asks == "able":
         mine = next((o for o in found.options if o.way == "have"), None)
         if lost := next((gpu for gpu in need.have if gpu in found.rejected and mine is None), ""):
@@ -420,42 +448,51 @@ def verdict(found: Recommendation, other: Recommendation | None) -> str:
         return _lost(phrases.counted(gpu, dict(need.sets).get(gpu, 1)), found.rejected[gpu])
     if need.asks == "faster":
         return _faster(found)
-    if need.asks == "resale" and (own := next((o for o in found.options if o.outlay_usd), None)):
-        return _resale(need, own)
+    if need.asks == "resale" and any(o.outlay_usd or o.last_usd for o in found.options):
+        return _resale(found)
     if need.asks == "speed":
         return _speed(found)
     if need.asks == "at once" and (some := next((w for w in first.why if w.endswith(AT_ONCE)), "")):
         within = f", each token within {seconds(need.latency_s)}" if need.latency_s else ""
         return f"{begun(name)} gives about {some}, of {need.context or 0:,} tokens each{within}."
-    if need.asks == "energy" and first.power_w and len(need.sets) > 1 and not need.have:
-        return bills(found)
     if need.asks == "energy" and first.power_w:
-        first = next((o for o in found.options if o.way == "have"), first)  # Who asks pays its bill
-        name = phrases.counted(first.gpu_id, first.count)
-        kwh, paid = phrases.electricity(need, first)
-        use = weekly_use(need.assumptions.hours_per_week)
-        drawn = (
-            f"take {kwh:,.0f} kWh a month{use}, {12 * kwh:,.0f} a year: {sum_of(need, paid)} of electricity"
-        )
-        at_work, host = phrases.drawn_w(need, first)
-        watts = f"about {at_work:.0f} W at this work, {first.power_w:.0f} W at most"
-        one = first.count == 1
-        machine = f"the machine around {'it' if one else 'them'} {host:.0f} W"
-        both = f"{begun(name)} draw{'s' * one} {watts}, and {machine}"
-        return f"{both}: together they {drawn} a month, {sum_of(need, 12 * paid)} a year."
+        return bills(found)
     if need.asks != "too much":
         return ""
+    if need.have and not need.sets:
+        return _replaced(found)
     least = other.options[0] if other else first
     cost = phrases.dearer(need, least, first)
     speed = significant(least.throughput.value / first.throughput.value)
     does = f"{phrases.offered_as(least)}, {speed} times as fast"
+    verb = "is" if first.count == 1 else "are"
     if least.key == first.key:
-        return f"Not overkill: nothing that costs less does this work than {name}."
+        return (
+            f"{begun(name)} {verb} worth the price and not overkill: nothing that costs less does this work."
+        )
+    more = f"for {significant(cost or 0.0)} times its cost of the work, {does}"
     if cost and cost < phrases.WORTH_A_WORD:
         much = "not worth it" if least.throughput.value > first.throughput.value else "overkill"
-        verb = "is" if first.count == 1 else "are"
         return f"{begun(name)} {verb} {much}: for {significant(cost)} of the cost, {does}."
-    return f"Not overkill by the cost of the work; the least that does it: {does}."
+    return f"{begun(name)} {verb} worth the price and not overkill: {more}."
+
+
+def _replaced(found: Recommendation) -> str:
+    """Whether anything is worth taking the place of what is there: the fastest, and by how much it is."""
+    mine = " and ".join(counted(*each) for each in Counter(found.need.have).items())
+    new = [o for o in found.options if o.way != "have" and o.speedup]
+    if not new:
+        return f"No: nothing within the limits takes the place of {mine}."
+    best = max(new, key=lambda option: option.speedup or 0.0)
+    worth = (best.speedup or 0.0) >= fit.UPGRADE
+    most = max((catalog.get(gpu).memory_bytes or 0.0 for gpu in found.need.have), default=0.0)
+    sizes = [size / 2**30 for size in (catalog.get(best.gpu_id).memory_bytes or 0.0, most)]
+    memory = f", and has {sizes[0]:.3g} GB on a card instead of {sizes[1]:.3g}" * (sizes[0] != sizes[1])
+    name = f"{machine_of(best)}{phrases.priced_at(best)}"
+    return (
+        f"{'Yes' if worth else 'No, not for its speed'}: {name} is {significant(best.speedup or 0.0)} times "
+        f"as fast as {mine}, yours{memory}."
+    )
 
 
 def _pays(need: Need, rent: Option, own: Option, item: str) -> str:
@@ -527,7 +564,8 @@ def meets(found: Recommendation) -> str:
     """From when on buying costs less than renting, where both were allowed and have a place."""
     need, rents = found.need, (option for option in found.options if option.way in RENTS)
     rent, own = next(rents, None), next((option for option in found.options if option.outlay_usd), None)
-    if rent is None or own is None or need.either or need.have or need.sets or priced.is_once(need):
+    other = need.either or need.have or need.sets or priced.is_once(need) or need.goal != "cost"
+    if rent is None or own is None or other:
         return ""
     said = _pays(need, rent, own, found.item) or _from_hours(need, rent, own)
     less = phrases.times(own.cost_per_item_usd, rent.cost_per_item_usd)
@@ -570,17 +608,22 @@ def _from_hours(need: Need, rent: Option, own: Option) -> str:
 
 
 def bills(found: Recommendation) -> str:
-    """The electricity of each that is compared in a year, the least first: of the cards, and of all."""
-    need, a = found.need, found.need.assumptions
-    each = {(o.gpu_id, o.count): o for o in reversed(found.options) if o.power_w}
-    paid = {key: 12 * phrases.electricity(need, option)[1] for key, option in each.items()}
-    hourly = 12 * priced.hours_a_month(need) / 1000 * a.electricity_usd_per_kwh
-    sums = (
-        f"{counted(*key)} {phrases.sum_of(need, hourly * watts)} at {watts:.0f} W, "
-        f"{phrases.sum_of(need, paid[key])} with its machine and cooling"
-        for key in sorted(paid, key=lambda key: paid[key])
-        for watts in phrases.drawn_w(need, each[key])[:1]
-    )
-    low, at = min(paid, key=lambda key: paid[key]), f"${a.electricity_usd_per_kwh:.3g} a kWh"
-    said = "; ".join(sums)
-    return f"Least electricity: {counted(*low)}. A year{weekly_use(a.hours_per_week)} at {at}: {said}."
+    """Watts, kWh and electricity of what is there, of each that is compared, the least first, or of the first
+    option: of the cards at this work, and of all with cooling."""
+    need, mine = found.need, [option for option in found.options if option.way == "have"]
+    some = mine or (found.options if len(need.sets) > 1 else found.options[:1])
+    said = dict[str, tuple[float, str]]()
+    for name, option in firsts((counted(o.gpu_id, o.count), o) for o in some if o.power_w).items():
+        (kwh, paid), (at_work, host) = phrases.electricity(need, option), phrases.drawn_w(need, option)
+        one, use = option.count == 1, weekly_use(need.assumptions.hours_per_week)
+        watts = f"about {at_work:.0f} W at this work, {option.power_w:.0f} W at most"
+        around = f"the machine around {'it' if one else 'them'} {host:.0f} W"
+        month = f"{kwh:,.0f} kWh a month{use}: {sum_of(need, paid)} of electricity"
+        drawn = f"{begun(name)} draw{'s' * one} {watts}, and {around}"
+        said[name] = paid, f"{drawn}, with cooling {month}, {sum_of(need, 12 * paid)} a year."
+    if not said:
+        return ""
+    low, *more = sorted(said, key=lambda name: said[name][0])
+    each = " ".join(said[name][1] for name in (low, *more))
+    each += f" A kWh is taken at ${need.assumptions.electricity_usd_per_kwh:.3g}."
+    return f"Least electricity: {low}. {each}" if more else each
