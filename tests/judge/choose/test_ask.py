@@ -46,15 +46,14 @@ def test_a_computer_takes_no_card() -> None:
     assert len(beside.corrected) == 1
 
 
-def test_a_model_that_is_not_known_is_said_to_be_another_by_its_size() -> None:
-    need = asked("serve zephyrus-14b for 4 people")
-    assert (need.workloads, len(need.corrected)) == ((("qwen2.5-14b", 1.0),), 1)
-    assert asked("our own 13b model, 4 users").corrected == ()
-    assert asked("vega-20b, 4 users").workloads == (("internlm2.5-20b", 1.0),)
-    assert asked("titan-moe-47b, 8 users").workloads == (("mixtral-8x7b", 1.0),)
-    assert asked("a 14b model for 40 active users").workloads == (("qwen2.5-14b", 1.0),)
-    with pytest.raises(InputError):  # The nearest of 90 billion are mixtures of experts, or a fifth smaller
-        asked("helios-3-90b, 8 users. gpu?")
+def test_a_model_of_an_unknown_name_is_refused_and_not_taken_as_another_of_its_size() -> None:
+    for text in ("serve zephyrus-14b for 4 people", "titan-moe-47b, 8 users", "helios 70b on 2 4090",
+                 "nova-7b-v3 finetune, full", "orion-2 34b instruct for 20 users", "helios-3-90b, gpu?"):  # fmt: skip
+        with pytest.raises(InputError) as caught:
+            asked(text)
+        assert caught.value.code == "workload", text
+    for text in ("a legal 14b for 4 active users", "our own 14b model", "qwen 14b instruct", "lama 14b, 3090"):
+        assert asked(text).corrected == (), text
 
 
 def test_what_is_still_to_be_bought_is_not_there() -> None:

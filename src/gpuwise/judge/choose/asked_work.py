@@ -16,7 +16,7 @@ from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.asked_cards import Cards
 from gpuwise.judge.choose.need import ALIASES, DATA, DIFFUSION, USUAL, Purpose, is_model, item_of, presets
 from gpuwise.judge.choose.rules import RULES, P, compiled, finditer, fullmatch, match, search
-from gpuwise.judge.choose.wording import number_of
+from gpuwise.judge.choose.wording import number_of, vocabulary
 from gpuwise.model import units
 from gpuwise.model.judgement import Need
 from gpuwise.model.precision import Precision
@@ -720,6 +720,7 @@ class Worked(Cards):
         model = next((n for n in of_it if n.endswith(("-8b", "-7b"))), of_it[0] if of_it else "")
         sizes = [*finditer(rf"{P.model_size}(?:-a{P.decimal}b\b)?", self._left)]
         if alone := max(sizes, key=lambda size: float(size[1]) * {"m": 1e6, "b": 1e9}[size[2]], default=None):
+            self._refuse_unknown(alone)
             self.mark(*alone.span())
             self.named_at = alone.start()
             said, sized = alone[0], compiled(rf"(?<![\d.]){re.escape(alone[0])}\b")
@@ -737,16 +738,29 @@ class Worked(Cards):
             if model == near and near not in about:
                 raise InputError(f"no model of {said} is known here", hint=f"the nearest: {near}")
             said = f"{family} {said}" if of_it and model not in of_it else said
-            name = search(r"[a-z][\w.]*(?:-[\w.]+)*-$", self.plain[: alone.start()])
-            if name and not of_it:  # "helios-3-90b"
-                self.mark(*name.span())
-                self.correct(f"{name[0]}{said} is not known here: what follows is of {model}, by its size.")
         if not model:
             return None
         self.take(rf"\b{family}" + (r"[\d.]*" if alone else r"\b") if of_it else "(?!)")
         self.take(P.llms, again=False)
         self.notes.append(f"{said} is taken as {model}")
         return model
+
+    def _refuse_unknown(self, size: re.Match[str]) -> None:
+        """Raises InputError for a size that is part of a name which no model here has: "helios 70b" and
+        "nova-7b-v3", but not "a legal 8b"."""
+        name = search(P.name_of_size, self.plain[: size.start()])
+        if name is None or match(rf"(?:{amounts.families()})", name["word"]):
+            return
+        if name["word"] in vocabulary() and not name[0].endswith("-"):
+            return
+        version = match(r"(?:[- ](?:v\d[\d.]*|instruct|chat|base|it)(?![\w.]))*", self.plain[size.end() :])
+        whole = f"{name[0]}{size[0]}{version[0] if version else ''}"
+        number = float(size[1]) * {"m": 1e6, "b": 1e9}[size[2]]
+        dense = (model for model in map(llms.find, llms.names()) if not model.experts)
+        near = min(dense, key=lambda model: abs(model.parameters - number)).name
+        problem = f"no model {whole} is known here; the nearest in size is {near}"
+        hint = f"ask by its size ('a {size[0]} model') or by its configuration: hf:./config.json"
+        raise InputError(problem, hint=hint, code="workload")
 
     def _use(self, *, again: bool = False) -> str | None:
         """What a size, a family or a use is taken as; `again` also of words that were read before."""

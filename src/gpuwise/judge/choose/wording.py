@@ -82,6 +82,14 @@ def plainly(text: str) -> str:
     return sub(P.from_to, r"\1", plain)  # "2 or 3 pages": the most
 
 
+@cache
+def vocabulary() -> frozenset[str]:
+    """Every word that some list of the reader has: any other word may be a name."""
+    lists = ("words.toml", "plain_words.txt", "glossary.csv", "stand_ins.csv", "things.csv")
+    texts = ((DATA / name).read_text(encoding="utf-8") for name in lists)
+    return frozenset(word for text in texts for word in re.findall(r"[a-z]+", text))
+
+
 def crown_of(plain: str) -> str:
     """The code of the crowns that a text speaks of, by the first word of their country; those of Sweden where
     none stands there, and of Denmark where they are spelt as in Danish and Norwegian."""
@@ -99,7 +107,7 @@ def _glossary(language: str) -> tuple[tuple[str, str], ...]:
     together = [name for name in rows[0] if name != "english" and name not in RULES["languages"]]
     columns = [language, "other"] if language in rows[0] else together
     return tuple(
-        (rf"(?<!\w)(?:{words})(?!\w)", row["english"])
+        (rf"(?<!\w)(?:{words})(?!\w|-\d)", row["english"])  # "Nova-7b" is a name
         for row in rows
         if (words := _without_accents("|".join(filter(None, map(row.get, columns)))))
     )
