@@ -52,7 +52,12 @@ def test_a_model_of_an_unknown_name_is_refused_and_not_taken_as_another_of_its_s
         with pytest.raises(InputError) as caught:
             asked(text)
         assert caught.value.code == "workload", text
-    for text in ("a legal 14b for 4 active users", "our own 14b model", "qwen 14b instruct", "lama 14b, 3090"):
+    for text in (
+        "a legal 14b for 4 active users",
+        "our own 14b model",
+        "qwen 14b instruct",
+        "lama 14b, 3090",
+    ):
         assert asked(text).corrected == (), text
 
 
@@ -1664,3 +1669,28 @@ def test_a_card_that_nobody_knows_is_named() -> None:
     need = asked("is the RTX 5095 Super Ti 28GB good enough for a 14b model")
     assert "rtx-5090" in need.corrected[0]
     assert (need.memory_gb, need.sets) == (None, ())
+
+
+def test_what_is_asked_and_not_answered_leads() -> None:
+    for text in (
+        "should i sell my 3090 now, sdxl",
+        "wait or buy a 4090 for sdxl",
+        "can i undervolt a 3090 for sdxl",
+    ):
+        assert len(asked(text).corrected) == 1, text
+    for text in ("i can wait, train resnet50 on imagenet", "sdxl, the shop will sell me a 3090 for $600"):
+        assert asked(text).corrected == (), text
+
+
+def test_questions_are_read_as_what_they_ask() -> None:
+    for text, asks in (
+        ("if i buy a 5090 and sell it again in two years, how much do i lose compared with a used 3090, sdxl", "resale"),
+        ("my boss claims a b200 is 15 times as fast as an a100 for resnet50 training. is that right", "faster"),
+        ("how much slower is a 3070 laptop than a desktop 3070 for resnet50 training", "faster"),
+        ("pretrain a 350M gpt on 7B tokens for under 100 dollars. possible?", "able"),
+    ):  # fmt: skip
+        assert asked(text).asks == asks, text
+    assert not asked("can i keep my 3080 for sdxl or do I need to replace it").upgrade
+    offer = asked("i can get a used 3090 that was mining for 2 years for 550 eur, good idea? llama 8b")
+    assert [(q.gpu_id, q.kind) for q in offer.quotes] == [("rtx-3090", "used")]
+    assert asked("15 students, pytorch cnns. buy 4 cards").users == 1

@@ -227,7 +227,7 @@ class _Reader(Worked):
         """What the use of one's own machine costs, for how long it is used, and what is left of it then."""
         if later := self.blank(P.resale):
             self.fields["asks"] = "resale"
-            if years := later[1] or later[2]:
+            if years := next(filter(None, later.groups()), None):
                 self.assumed["years"] = float(number_of(years))
         if any(each.period == "night" for each in self.found):
             self.assumed["utilisation"] = USUAL.night
@@ -884,7 +884,10 @@ class _Reader(Worked):
         limited = self.fields.keys() & {"budget_usd", "deadline_s"}
         if limited and not (self.named_gpus or self.have or "asks" in self.fields):
             for part in compiled(P.clause_ends).split(self.plain):  # "Is that possible for under 10k"
-                if match(rf" *(?:{P.asks_whether}|enough$)", part) and search(RULES["asks"]["able"], part):
+                whether = match(
+                    rf" *(?:{P.asks_whether}|(?:enough|possible|doable|feasible|realistic)$)", part
+                )
+                if whether and search(RULES["asks"]["able"], part):
                     self.fields["asks"] = "able"
         answers = is_model(named, self.mode) or ("decode" in named and "title" not in self.fields)
         if self.late and "latency" in self.fields and not answers:
@@ -904,6 +907,15 @@ class _Reader(Worked):
         for pattern in (P.other_use, P.learnt) if is_model(named, self.mode) else (P.other_use,):
             other = self.said(pattern)
             self.ignore(other[0] if other else "")
+        for pattern, what in RULES["unanswered"]:
+            asked = self.said(pattern)
+            if (
+                asked
+                and self._left[slice(*asked.span(1))] == asked[1]
+                and (what or asked[1] in self.unread())
+            ):
+                self.correct(f"Not answered here: {what or asked[0]}.")
+                self.mark(*asked.span(1))
         numbers = self.every(P.number_alone)
         numbers = [each.rstrip(" ,.") for each in numbers]  # One of a thing needs no word
         bare = r"1(?: (?:machine|server|computer|workstation|card|gpu|pc))?"

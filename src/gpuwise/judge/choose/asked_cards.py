@@ -677,6 +677,8 @@ class Cards(Words):
         # Each has one; "together" is of the money
         apart = fields.get("concurrent") == 1 and not (often or theirs or self.said(P.one_for_all))
         shares = self.take(P.sharing) or theirs or often or 1 < self.several < people
+        # "15 students, 4 cards": fewer than they are
+        shares = shares or (self.gpus and 1 < self.gpus[1] < people and not self.said(P.each_own))
         self.shared = people > 1 and not apart and bool(shares or not self.said(P.for_each))
         if people > 1 and self._learns() and self.take(P.at_once):
             self.shared = False
@@ -721,6 +723,7 @@ class Cards(Words):
         replaced = self.take(r"upgrad\w*|replac\w*") and not {gpu for gpu, _ in sets}.intersection(have)
         asked = replaced and (fields.get("asks") == "energy" or self.take(r"\bworth\b|\bshould (?:i|we)\b"))
         fields["upgrade"] = "faster" in fields or (bool(replaced) and not asked)
+        fields["upgrade"] &= not self.said(r"\bkeep(?:ing)?\b")  # "Keep it, or replace it"
         # "QLoRA on my 3060", "can I run ... or rent": whether it can, before what else could.
         able, mine, other = map(self.said, (RULES["asks"]["able"], P.mine, P.other))
         keep = (

@@ -256,14 +256,15 @@ class Words:
 
     def _spelt(self, plain: str) -> str:
         """The text with words of the subject that are one letter off as they are written."""
-        for word in dict.fromkeys(re.findall(r"(?<![\w-])[a-z][a-z-]{3,}(?![\w-])", plain)):
+        ends = r"(?![a-z_\d]|-[a-z])"  # "lama-3.1-8b", too
+        for word in dict.fromkeys(re.findall(rf"(?<![\w-])[a-z][a-z-]{{2,}}[a-z]{ends}", plain)):
             if word in _PLAIN or word in RULES["spelling"] or is_model(word, None):
                 continue
             meant = "".join(difflib.get_close_matches(word, RULES["spelling"], 1, USUAL.one_letter))
             swapped = (word[:n] + word[n + 1] + word[n] + word[n + 2 :] for n in range(1, len(word) - 1))
             meant = meant or next((each for each in swapped if each in RULES["spelling"]), "")
             if word[0] == meant[:1] and not meant.startswith(word.rstrip("s")):
-                plain = sub(rf"(?<![\w-]){word}(?![\w-])", meant, plain)
+                plain = sub(rf"(?<![\w-]){word}{ends}", meant, plain)
                 self.notes.append(f"{word} is read as {meant}")
         return plain
 
