@@ -316,7 +316,7 @@ class _Reader(Worked):
                     self.notes.append(found[0].strip())
                 whole = int(value) if value == int(value) else value
                 store = self.assumed if name in _ASSUMED else fields
-                store[name] = whole if found[2] == "%" else store.get(name, whole)  # A share of "24/7"
+                store[name] = whole  # Also a share of "24/7", and hours of "in the evenings"
         if "egress_gb" in fields:
             self.every(r"\begress\b")
         if late := take(rf"\b(ttft|first token)\D{{0,20}}?({P.decimal}) ?(ms|s)\w*\b"):
@@ -491,7 +491,10 @@ class _Reader(Worked):
         if fields.get("acquire") == "rent" and isinstance(rents, re.Match) and "provider" in rents[0]:
             self.notes.append("to rent, as a provider is asked for: --own ranks what is bought")
         self.rents, self.owns = bool(rents), bool(owns)
-        if rents and not self.done() and (hire := take(P.hire)):
+        spans = finditer(P.hire, self.plain)  # Hours that were read are those of use
+        spans = (each for each in spans if each[2][0] != "h" or self._left[slice(*each.span(1))].strip())
+        if rents and not (self.done() or "hire_h" in fields) and (hire := next(spans, None)):
+            self.mark(*hire.span())
             fields["hire_h"] = span_seconds(hire) / 3600
             self.every(re.escape(hire[0]))  # Said of each of two
             if len(self.places) > 1:  # Each for its own time: one of these is counted
@@ -675,6 +678,8 @@ class _Reader(Worked):
                 fields["deadline_s"] = span_seconds(span)
                 self.notes.append(f"{span[0].strip()} {AS_DEADLINE}")
         self.fields = fields = self.usual | fields
+        if self.gpu_hours and "hire_h" in fields and (late := fields.pop("deadline_s", None)):
+            self.notes.append(f"{self.gpu_hours[0].strip()} in {units.seconds(late)}")
         if "deadline_s" in fields:
             self.every(r"\bdeadlines?\b")
         hires = self.rents or self.said(r"\bfor (?:an?|the|one) (?:\S+ )?(?:weekend|night)\b")
