@@ -1128,7 +1128,7 @@ def test_a_machine_that_is_there_takes_one_card_unless_more_are_said() -> None:
         ("1M tokens each night through llama 8b, done in 3 hours", "deadline_s", None),
         ("llama 8b in the cloud, EUR 700 a month", "budget_usd", pytest.approx(770.0)),
         ("what is the smallest number of A40 for llama 70b", "asks", "number"),
-        ("pytorch training and small llms, 3000 dollars", "also", ("llama-3.1-8b",)),
+        ("pytorch training and small llms, 3000 dollars", "also", ("llama-3.2-3b",)),
         (
             "I pay $1.10/h for an A40 60 hours a month; a used one for 2900 pays off when, bert-large?",
             "either",
@@ -1694,3 +1694,24 @@ def test_questions_are_read_as_what_they_ask() -> None:
     offer = asked("i can get a used 3090 that was mining for 2 years for 550 eur, good idea? llama 8b")
     assert [(q.gpu_id, q.kind) for q in offer.quotes] == [("rtx-3090", "used")]
     assert asked("15 students, pytorch cnns. buy 4 cards").users == 1
+
+
+def test_each_of_several_works_has_the_mode_of_its_own_part() -> None:
+    for text, mode, also in (
+        ("sdxl + training small cnns on a 3080", "infer", ("train:resnet50",)),
+        ("me: qlora of 7b models. our intern: stable diffusion. one card", "infer", ("qlora:qwen2.5-7b",)),
+        ("laptop for gemma 2 27b and a bit of comfyui", "infer", ("sdxl",)),
+        ("comfyui and flux on a 3090", "infer", ()),
+    ):
+        need = asked(text)
+        assert (need.mode, need.also) == (mode, also), text
+
+
+def test_spans_are_told_apart() -> None:
+    for text, hire_h, hours in (
+        ("rent h100 for 400 gpu hours over the next month, checkpoints every 20 min", 400.0, 40.0),
+        ("15 students, 3 h lab each tuesday for 12 weeks, pytorch cnns, buy or rent", 36.0, 3.0),
+        ("rent a 4090, sdxl in the evenings, 3h a day", None, 21.0),
+    ):
+        need = asked(text)
+        assert (need.hire_h, need.assumptions.hours_per_week) == (hire_h, hours), text

@@ -208,11 +208,17 @@ class Worked(Cards):
         near = self._clause(self._read_since(left)) if named and learns else slice(0)
         if named and is_model(named, None) and _modes(self.plain[near]) == ["infer"]:
             self.mode = "infer"  # "Training small networks and serving a 32B"
-        elif named and self.open_model and learns:
+        elif named and learns and self.by_use and not sized and is_model(named, None):
             # "PyTorch training and small LLMs": what learns is the other one.
             other = self._within(0, near.start) or self._within(near.stop, len(self.plain))
             if other and not (is_model(other, None) or _modes(self.plain[near])):
                 self.fields["also"], named, self.open_model = (named,), other, False
+        elif named and learns and named != FP64 and self.mode not in _modes(self.plain[near]):
+            # "SDXL, and training small CNNs": of a part that names its own work it is the mode of no other
+            words = next(words for words, mode in RULES["modes"] if mode == self.mode)
+            part = self._clause(found.start()) if (found := self.said(words)) else near
+            if part != near and self._named_in(part) not in (None, named):
+                self.mode = next(iter(_modes(self.plain[near])), None)
         if named is None and "budget_usd" in self.fields and self.take(RULES["asks"]["largest"]):
             named, self.mode, self.open_model = "llama-3.1-8b", "infer", True
         if named is None and self.bill and self.api:
@@ -298,11 +304,14 @@ class Worked(Cards):
         self.take(rf"\b(?:{units.DATASET_NAMES})\b", again=False)
         # "ComfyUI and Ollama": of two uses, too, unless the second is what every question is about.
         notes, open_model = list(self.notes), self.open_model
-        again = self.by_use or search(r"\b\d+b\b", self._left)
+        images = _DRAWN | DIFFUSION.keys()
+        again = self.by_use or named in images or search(r"\b\d+b\b", self._left)
         # "Chat, and image generation on the same card": a language model makes none.
-        drawn = next(words for words, name in RULES["uses"] if name == DRAWS)
-        made = self.said(drawn) if is_model(named, None) and not self.mixed else None
-        more = self._name() or (DRAWS if made else again and self._use()) or named
+        drawn = {name: words for words, name in RULES["uses"] if name == DRAWS or name in DIFFUSION}
+        draws = ((name, self.said(words)) for name, words in drawn.items()) if is_model(named, None) else ()
+        makes, made = next((each for each in draws if each[1] and not self.mixed), (DRAWS, None))
+        more = self._name() or (makes if made else again and self._use()) or named
+        more = named if named in images and more in images else more  # "ComfyUI and Flux"
         self.notes, self.open_model = notes, open_model
         usual = {"resnet50", "mobile", "llama-3.1-8b" if self.by_use and is_model(named, None) else ""}
         usual |= set() if self.said(r"\b(?:bert|nlp)\b") else {"bert-large"}  # "Transformers of 1B"
@@ -325,7 +334,7 @@ class Worked(Cards):
         elif another and is_model(more, None) and is_model(named, None):
             self.notes.append(f"of {named} and {more} the largest decides, one at a time")
         elif another:
-            at = made.start() if made and more == DRAWS else self._read_since(left)
+            at = made.start() if made and more == makes else self._read_since(left)
             size, near = match(P.model_size, self.plain[at:]), self._clause(at)
             if (
                 size
@@ -501,6 +510,14 @@ class Worked(Cards):
         self._left = f"{' ' * start}{before[start:end]}{' ' * (len(before) - end)}"
         found = self._name() or self._use()
         self._left = before[:start] + self._left[start:end] + before[end:]
+        return found
+
+    def _named_in(self, part: slice) -> str | None:
+        """The work that is named in a part of the text, which no rule has read then."""
+        before = self._left, list(self.notes), self.named_at, self.open_model
+        self._left = self.plain
+        found = self._within(part.start, part.stop)
+        self._left, self.notes, self.named_at, self.open_model = before
         return found
 
     def _no_work(self) -> str:
