@@ -34,6 +34,7 @@ from gpuwise.workloads import registry
 _ASSUMED = frozenset(each.name for each in fields(Assumptions))
 WEEK = "hours_per_week"  # The field of a week's use
 NO_RENT = "Nothing to rent in "
+NO_AMOUNT = "{} is not known: no amount of work was read (tokens, images, epochs)."
 AS_DEADLINE = "is taken as the deadline"
 WITHIN_NIGHT = "the work of a night is done within 12 hours"
 
@@ -74,8 +75,9 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
     fields["passes"] = need.passes * fields.get("passes", 1.0)
     unread = asked.soon or any(re.search(r"\d", word) for word in fields.get("ignored", ()))
     if need.items is None and unread and (late := fields.pop("deadline_s", None)):
-        said = asked.soon or f"within {units.seconds(late)}, as no amount of work is read"
-        fields["ignored"] = (*fields.get("ignored", ()), said)
+        said = asked.soon or f"within {units.seconds(late)}"
+        late = NO_AMOUNT.format(f"Whether it is done in time ({said})")
+        fields["corrected"] = (*fields.get("corrected", ()), late)
         asked = replace(asked, notes=tuple(n for n in asked.notes if not n.endswith(AS_DEADLINE)))
     if need.task != "infer":
         fields.pop("concurrent", None)
@@ -329,11 +331,14 @@ class _Reader(Worked):
             elif speed is not None:
                 fields["latency"] = speed._replace(first_s=first_s)
         elif late := take(P.token_time):
-            if not take(r"\btpot\b") and "token" not in late[0]:
+            each, seconds = take(r"\btpot\b") or "token" in late[0], float(late[1]) / 1e3
+            if not each:
                 self.late = late[0].strip()
-                first = f"'TTFT<={late[1]}ms'"
-                self.notes.append(f"{late[0].strip()} is of each token; of the first one it would be {first}")
-            fields["latency"] = Latency("TPOT", float(late[1]) / 1e3)
+                first = seconds > USUAL.slowest_token_s  # Nobody waits so long for each
+                other = "'TPOT<=50ms' limits each one" if first else f"'TTFT<={late[1]}ms' the first one"
+                which = "the first" if first else "each"
+                self.notes.append(f"{late[0].strip()} is of {which} token; {other}")
+            fields["latency"] = Latency("TPOT" if each or not first else "TTFT", seconds)
         elif late := take(P.answer_time):
             self.late = late[0].strip()
             of = next((e for e in self.found if e.role == "out" and e.kind in ("token", "part")), None)
@@ -655,7 +660,10 @@ class _Reader(Worked):
         needed = self.rents or often or (max(dict(self.sets).values(), default=0) > needs.MOST_THERE)
         if now := take(rf"\bit(?:.s| is) (?:now |already )?((?:{units.DAYS})(?!\w)){P.hour}"):
             self.today = units.parse_day(now[1], self.today)  # As who asks says
-        if last := take(rf"\b{P.until} ((?:{units.DAYS})(?!\w)){P.hour}"):
+        last = take(rf"\b{P.until} ((?:{units.DAYS})(?!\w)){P.hour}")
+        if last and "weekend" in self.soon:
+            self.notes.append(f"{last[0].strip()}: the end of the weekend")
+        elif last:
             day = units.parse_day(last[1], self.today)
             # As who asks counts it; "answers within 5 minutes" counts no days.
             hours = compiled(rf"{P.as_counted}(?!\d+ ?min){P.span}").match(self.plain, last.end())
@@ -823,7 +831,9 @@ class _Reader(Worked):
         whole = self.said(P.with_machine) and not (cards or self.said(P.for_card))
         computers = all(catalog.get(gpu).text("form") in needs.COMPUTERS for gpu in self.named_gpus)
         few = self.gpus is None or self.gpus[1] <= needs.MOST_THERE
-        card = few and (self.sets or self.traits or self.said(r"\b(?:gpus?|cards?)\b"))
+        # "Which GPUs should the lab buy" for so much speaks of machines
+        word = r"\b(?:gpus?|cards?)\b" if fields["budget_usd"] < USUAL.supported_sum else r"\b(?:gpu|card)\b"
+        card = few and (self.sets or self.traits or self.said(word))
         # What buys no machine is meant for the card.
         little = fields["budget_usd"] < 1.2 * least_host_usd() and not fields.get("budget_per_hour")
         if not (whole or (self.named_gpus and computers)) and (card or cards or little):
@@ -852,8 +862,17 @@ class _Reader(Worked):
                     self.notes.append(f"{words.strip()}, in the amount")
 
     def _whole(self, named: str, precision: str | None) -> Asked:
+        reads = rf"stencils?|{P.bandwidth_bound}"
+        kernels = (("fft", r"\bffts?\b"), ("cholesky", P.dense), ("stencil", reads))
+        several = [kernel for kernel, words in kernels if self.said(words)]
+        if len(several) > 1 and named in (FP64, *several):
+            self.mixed, precision = tuple((kernel, 1.0) for kernel in several), precision or "fp64"
+            for _, words in kernels:
+                self.every(words)
+            self.notes = [each for each in self.notes if LIKE_FP64 not in each]
+            self.notes.append(f"{' and '.join(several)}, as much time each")
         for words, kernel in ((P.bandwidth_bound, "stencil"), (P.dense, "cholesky")):
-            if named != FP64 or (kernel == "cholesky" and self.said(P.reads_much)):
+            if named != FP64 or self.mixed or (kernel == "cholesky" and self.said(P.reads_much)):
                 continue
             if found := self.take(words):  # Which reads much and computes little, or is products of matrices
                 named, precision = kernel, precision or "fp64"
@@ -894,6 +913,9 @@ class _Reader(Worked):
                 )
                 if whether and search(RULES["asks"]["able"], part):
                     self.fields["asks"] = "able"
+        hours = self.fields.keys() & {"hire_h", "deadline_s"} or "hours_per_week" in self.assumed
+        if not (self.work or hours or self.soon) and self.said(P.how_long_it_takes):
+            self.correct(NO_AMOUNT.format("How long it takes"))
         answers = is_model(named, self.mode) or ("decode" in named and "title" not in self.fields)
         if self.late and "latency" in self.fields and not answers:
             late = self.fields.pop("latency")

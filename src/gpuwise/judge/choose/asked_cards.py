@@ -178,6 +178,12 @@ class Cards(Words):
             start = number.start() if number else named.start
             end = named.end + (behind.end() if behind else 0)
             self.places.append((usual, count, start, end))
+            if (size := match(P.other_size, after)) and not catalog.get(usual).memory_varies:
+                held = {round((catalog.get(gpu).memory_bytes or 0) / 2**30) for gpu in named.gpu_ids}
+                if not any(float(size[1]) in (each, each * count) for each in held):
+                    end += size.end()
+                    of = " or ".join(f"{each:g}" for each in sorted(held))
+                    self.correct(f"{text} of {size[1]} GB is not known here: what follows is of {of} GB.")
             end += kept.end() if kept else 0
             owned = end if owner or also or kept else -1
             self.mark(start, end)

@@ -317,6 +317,7 @@ class Worked(Cards):
         usual |= set() if self.said(r"\b(?:bert|nlp)\b") else {"bert-large"}  # "Transformers of 1B"
         usual = set() if named == FP64 or self.said(P.convolutions) else usual
         another = more not in usual and ALIASES.get(more, more) != ALIASES.get(named, named)
+        another &= not (named == FP64 and more in dict(presets()[FP64].workloads))
         network = not is_model(named, None) and self.mode in (None, "infer")
         learns = is_model(named, None) and self.mode not in (None, "infer") and not self.mixed
         # "Tune it every week, and serve it to 12 people": what is served is a part by itself.
@@ -434,6 +435,9 @@ class Worked(Cards):
         if self.mode == "infer":
             self.found = tuple(each for each in self.found if each is not steps)
             self.fields |= {"steps": int(steps.number)} if steps else {}
+            if fast := self.take(P.few_steps):
+                self.fields.setdefault("steps", USUAL.few_steps)
+                self.notes.append(f"{fast[0]}: {self.fields['steps']} steps")
             return
         images = next((each for each in self.found if each.kind == "image"), None)
         if any(each.kind == "epoch" for each in self.found):
@@ -738,6 +742,10 @@ class Worked(Cards):
         sizes = [*finditer(rf"{P.model_size}(?:-a{P.decimal}b\b)?", self._left)]
         if alone := max(sizes, key=lambda size: float(size[1]) * {"m": 1e6, "b": 1e9}[size[2]], default=None):
             self._refuse_unknown(alone)
+            listed = (each for each in finditer(P.size_list, self._left) if alone[0] in each[0])
+            if self.fields.get("asks") != "able" and (several := next(listed, None)):
+                self.mark(*several.span())
+                self.notes.append(f"of {several[0]} the largest decides, one at a time")
             self.mark(*alone.span())
             self.named_at = alone.start()
             said, sized = alone[0], compiled(rf"(?<![\d.]){re.escape(alone[0])}\b")
@@ -753,7 +761,10 @@ class Worked(Cards):
             model = next(iter(of_size), "") or ("" if moe else llms.USUAL.get(said, ""))
             model = model or next(filter(sized.search, any_of), near)
             if model == near and near not in about:
-                raise InputError(f"no model of {said} is known here", hint=f"the nearest: {near}")
+                named = (w for w in self.unread() if w not in vocabulary() and search(P.ends_as_model, w))
+                problem = f"no model {next(named, '')} of {said} is known here".replace("  ", " ")
+                hint = f"the nearest in size is {near}; any other by its configuration: hf:./config.json"
+                raise InputError(problem, hint=hint, code="workload")
             said = f"{family} {said}" if of_it and model not in of_it else said
         if not model:
             return None
