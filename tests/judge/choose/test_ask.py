@@ -1715,3 +1715,18 @@ def test_spans_are_told_apart() -> None:
     ):
         need = asked(text)
         assert (need.hire_h, need.assumptions.hours_per_week) == (hire_h, hours), text
+
+
+def test_several_people_with_a_job_each_lose_none() -> None:
+    need = asked("anna trains resnets on 500k photos, ben serves a 14b to 6 people, carl makes flux pictures")
+    assert (need.workloads[0][0], set(need.also), need.also_users) == ("resnet50", {"flux", "qwen2.5-14b"}, 6)
+
+
+def test_limits_of_cards_and_providers_are_kept() -> None:
+    need = asked("two 4090s capped at 300w on a 1000w psu for llama 70b")
+    assert (need.power_w, need.supply_w) == (600, 1000)
+    assert asked("rent a 4090 for sdxl, no vast").avoid == ("vast",)
+    paid = asked("keep paying 1.89/h for an A100 80GB on runpod or buy a used 3090 for 700? 13b qlora").quotes
+    assert [quote.paid for quote in paid] == [True, False]
+    assert asked("how many h100 hours to train a 3b on 60B tokens").asks == ""
+    assert asked("sdxl on a card for 300 australian dollars").currency[0] == "AUD"

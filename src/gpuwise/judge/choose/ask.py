@@ -274,7 +274,7 @@ class _Reader(Worked):
             self.notes.append(f"none of {', '.join(USUAL.hyperscalers)}")
         seller = rf"(?:{sellers()}|{P.common})\b"
         while denied := self.blank(rf"{P.denial}{seller}(?:(?:,? (?:or|and|nor|not)|,|/) ?{seller})*"):
-            names = re.findall(seller, denied[0])
+            names = [each[0] for each in finditer(seller, denied[0])]
             self.fields["avoid"] = (
                 *self.fields.get("avoid", ()),
                 *(needs.PROVIDERS.get(n, n) for n in names),
@@ -331,14 +331,13 @@ class _Reader(Worked):
             elif speed is not None:
                 fields["latency"] = speed._replace(first_s=first_s)
         elif late := take(P.token_time):
-            each, seconds = take(r"\btpot\b") or "token" in late[0], float(late[1]) / 1e3
-            if not each:
+            seconds, kind = float(late[1]) / 1e3, "TPOT"
+            if not take(r"\btpot\b") and "token" not in late[0]:
                 self.late = late[0].strip()
-                first = seconds > USUAL.slowest_token_s  # Nobody waits so long for each
-                other = "'TPOT<=50ms' limits each one" if first else f"'TTFT<={late[1]}ms' the first one"
-                which = "the first" if first else "each"
-                self.notes.append(f"{late[0].strip()} is of {which} token; {other}")
-            fields["latency"] = Latency("TPOT" if each or not first else "TTFT", seconds)
+                kind = "TTFT" if seconds > USUAL.slowest_token_s else kind  # Nobody waits so long for each
+                of, other = ("the first", "TPOT") if kind == "TTFT" else ("each", "TTFT")
+                self.notes.append(f"{self.late} is of {of} token; '{other}<={late[1]}ms' would be the other")
+            fields["latency"] = Latency(kind, seconds)
         elif late := take(P.answer_time):
             self.late = late[0].strip()
             of = next((e for e in self.found if e.role == "out" and e.kind in ("token", "part")), None)
@@ -622,7 +621,7 @@ class _Reader(Worked):
             )
             at_wall = search(r"outlet|socket|circuit|breaker|wall", close)
             box = search(rf"\b{P.supplied}$", watts[0])
-            if ((supplied and not of_cards) or there or box) and not at_wall:
+            if ((supplied and not of_cards) or there or box) and not (at_wall or of_each):
                 limit, supply = "power_w", value
                 fed = max(float(USUAL.slot_w), fed_w(supply))
                 value = left_w(supply)

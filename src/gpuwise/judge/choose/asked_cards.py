@@ -525,13 +525,15 @@ class Cards(Words):
         elif self.gpus is None and ("total_gb" in fields or ((much or hourly) and not self.sets)):
             self.gpus = (1, needs.MOST_TOGETHER)
         several = "users" in fields and not self._of_llm()  # Each with a machine
-        if self.watts_each and self.gpus:
-            fields["power_w"] = self.watts_each * self.gpus[1]
+        most = self.gpus[1] if self.gpus else max(dict(self.sets).values(), default=0)
+        if self.watts_each and most:
+            fields["power_w"] = self.watts_each * most
         if self.watts_each and not (self.sets or self.single or several):
             fields.pop("power_w" if not self.gpus else "", None)  # However many they are
             self.notes.append(f"cards of at most {self.watts_each:g} W")
             self._keep_only("watts", lambda spec: (spec.power_w or inf) <= self.watts_each)
-        elif self.watts_each and self.gpus:
+        elif self.watts_each and most:
+            self.every(P.capped)
             self.notes.append(f"{self.watts_each:g} W each")
 
     def _settle_gpus(self) -> None:

@@ -32,6 +32,8 @@ FP64, LIKE_FP64 = "scientific-fp64", "nothing here is just that, fft, cholesky a
 # Width of the networks that attend to all patches of an image, and pixels on a side of such a patch: with
 # products of 24 n width^2 and attention of 4 n^2 width a layer, n patches take n (6 width + n).
 WIDTHS, PATCH = {"vit-b16": 768, "dit-xl2": 1152, "dit-xl2-512": 1152}, 16
+# Works beside the one that counts, of several people.
+MOST_OTHERS = 3
 # What makes images, where no model is named.
 DRAWS = "stable-diffusion"
 _DRAWN = frozenset(model.like for model in DIFFUSION.values())
@@ -297,9 +299,10 @@ class Worked(Cards):
             self.mixed = ((named, 1.0), (other, 1.0))
             self.notes.append(f"{named} and {other}, half of the time each")
 
-    def _read_other_work(self, named: str) -> None:
+    def _read_other_work(self, named: str, *, more_of_it: bool = True) -> None:
         """What else is to be done with what counts: its memory must do, and its speed is said by itself."""
         fields, left, first = self.fields, self._left, self.named_at
+        also = len(fields.get("also", ()))
         self._set_apart(named)
         self.take(rf"\b(?:{units.DATASET_NAMES})\b", again=False)
         # "ComfyUI and Ollama": of two uses, too, unless the second is what every question is about.
@@ -322,7 +325,7 @@ class Worked(Cards):
         learns = is_model(named, None) and self.mode not in (None, "infer") and not self.mixed
         # "Tune it every week, and serve it to 12 people": what is served is a part by itself.
         parts = (self._clause(each.start()) for each in finditer(P.served, self.plain))
-        part = next((p for p in parts if {*_modes(self.plain[p])} <= {"infer"}), None)
+        part = next((p for p in parts if more_of_it and {*_modes(self.plain[p])} <= {"infer"}), None)
         if another and fields.get("asks") == "able":
             fields["also"] = (more,)
         elif network and not another and (llm := self.take(P.llms, again=False)):
@@ -350,6 +353,8 @@ class Worked(Cards):
             self._beside(named, more, near)
         elif learns and part:
             self._beside(named, named, part, "infer")
+        if another and also < len(self.fields.get("also", ())) < MOST_OTHERS:
+            self._read_other_work(named, more_of_it=False)
 
     def _set_apart(self, named: str) -> None:
         """Amounts that stand beside work of another kind are of that: "embed 3M pages, then a 14B for us"."""
@@ -407,7 +412,8 @@ class Worked(Cards):
         needed, when = (sum(each), "the same") if at_once else (max(each[0], each[1] * own), "another")
         if named != more:
             self.fields["least_gb"] = max(needed, self.fields.get("least_gb", 0.0))
-        self.fields["also"] = (more if mode == "infer" else f"{mode}:{more}",)
+        also = self.fields.get("also", ())
+        self.fields["also"] = tuple(dict.fromkeys((*also, more if mode == "infer" else f"{mode}:{more}")))
         ways: dict[str, str] = {"infer": "running", "train": "training"}
         ways |= {"lora": "lora of", "qlora": "qlora of"}
         first, other = (ways.get(each, "fine-tuning") for each in (self.mode or "infer", mode))
@@ -415,8 +421,8 @@ class Worked(Cards):
         other += " it" if more == named else f" {more}"
         amount = f" ({', '.join(counted)})" * bool(counted)
         self.notes.append(
-            f"{first} {named} is what counts; {other}{amount} must fit, too, at {when} time, and what it "
-            "costs by itself is not in it: ask for it apart"
+            f"{first} {named} is what counts; " * (not also) + f"{other}{amount} must fit, too, at {when} "
+            "time, and what it costs by itself is not in it: ask for it apart"
         )
 
     def _read_size_behind(self, named: str) -> None:
@@ -658,7 +664,8 @@ class Worked(Cards):
                 found.append(one[0])
             if not found:
                 continue
-            usual = row["usual"] if self.mode is None else "train"
+            again = any(each.period for each in self.found)  # What comes every day is answered, not learnt
+            usual = "infer" if again else row["usual"] if self.mode is None else "train"
             self.mode = "infer" if "infer" in (usual, self.mode) else "train"
             named = row[self.mode]
             if row["counted"] != "yes":  # Further words of the same work
