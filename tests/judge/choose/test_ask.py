@@ -1729,4 +1729,7 @@ def test_limits_of_cards_and_providers_are_kept() -> None:
     paid = asked("keep paying 1.89/h for an A100 80GB on runpod or buy a used 3090 for 700? 13b qlora").quotes
     assert [quote.paid for quote in paid] == [True, False]
     assert asked("how many h100 hours to train a 3b on 60B tokens").asks == ""
-    assert asked("sdxl on a card for 300 australian dollars").currency[0] == "AUD"
+    assert (
+        need_of("sdxl on a card for 300 australian dollars", {}, {"USD": 1.0, "AUD": 0.7})[0].currency[0]
+        == "AUD"
+    )

@@ -640,7 +640,7 @@ class _Reader(Worked):
             self.notes += [f"{watts[0].strip()} are for {share} machines"] if share > 1 else []
             value /= share
             fields[limit] = min(value, fields.get(limit, value))
-            self.watts_each = value if each else 0.0
+            self.watts_each = value if each else self.watts_each
             self.every(rf"\b(?:{P.whole_machine})\w*\b")
         if pins := take(P.pins):  # What they bring beside the slot
             fields.setdefault("power_w", USUAL.slot_w + number_of(pins[1] or "1") * USUAL.pin_w[pins[2]])
