@@ -187,9 +187,6 @@ class _Reader(Worked):
         if (idle := self.blank(P.idle_hours)) and 0 < int(idle["hours"]) < 24:
             self.assumed["hours_per_week"] = 7.0 * (24 - int(idle["hours"]))
             self.notes.append(f"{idle[0].strip()}: used in the rest; what it draws idle is not counted")
-        days = (finditer(pattern, self.plain) for name, pattern, _ in RULES["numbers"] if name == WEEK)
-        if any("%" not in each[0] for day in days for each in day) and (on := self.blank(P.always_on)):
-            self.notes.append(f"{on[0].strip()}: what it draws idle, in hours without use, is not counted")
         if some := self.blank(P.evenings):
             self.assumed["hours_per_week"] = USUAL.evening_h * number_of(some[1])
             self.notes.append(f"{some[0].strip()}: {USUAL.evening_h:g} hours each")

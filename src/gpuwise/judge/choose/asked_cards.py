@@ -730,6 +730,8 @@ class Cards(Words):
         # Whether it is worth it is a question about what is there; what to buy instead is not.
         replaced = self.take(r"upgrad\w*|replac\w*") and not {gpu for gpu, _ in sets}.intersection(have)
         asked = replaced and (fields.get("asks") == "energy" or self.take(r"\bworth\b|\bshould (?:i|we)\b"))
+        if replaced and fields.get("asks") == "too much":  # "Is it worth replacing" asks of nothing too large
+            del fields["asks"]
         fields["upgrade"] = "faster" in fields or (bool(replaced) and not asked)
         fields["upgrade"] &= not self.said(r"\bkeep(?:ing)?\b")  # "Keep it, or replace it"
         # "QLoRA on my 3060", "can I run ... or rent": whether it can, before what else could.
