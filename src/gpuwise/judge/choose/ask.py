@@ -328,13 +328,15 @@ class _Reader(Worked):
             elif speed is not None:
                 fields["latency"] = speed._replace(first_s=first_s)
         elif late := take(P.token_time):
-            seconds, kind = float(late[1]) / 1e3, "TPOT"
+            seconds, first = float(late[1]) / 1e3, False
             if not take(r"\btpot\b") and "token" not in late[0]:
                 self.late = late[0].strip()
-                kind = "TTFT" if seconds > USUAL.slowest_token_s else kind  # Nobody waits so long for each
-                of, other = ("the first", "TPOT") if kind == "TTFT" else ("each", "TTFT")
-                self.notes.append(f"{self.late} is of {of} token; '{other}<={late[1]}ms' would be the other")
-            fields["latency"] = Latency(kind, seconds)
+                first = seconds > USUAL.slowest_token_s  # Nobody waits so long for each
+                which, other = ("the first", "TPOT") if first else ("each", "TTFT")
+                self.notes.append(
+                    f"{self.late} is of {which} token; '{other}<={late[1]}ms' would be the other"
+                )
+            fields["latency"] = Latency("TTFT" if first else "TPOT", seconds)
         elif late := take(P.answer_time):
             self.late = late[0].strip()
             of = next((e for e in self.found if e.role == "out" and e.kind in ("token", "part")), None)
@@ -861,19 +863,17 @@ class _Reader(Worked):
         reads = rf"stencils?|{P.bandwidth_bound}"
         kernels = (("fft", r"\bffts?\b"), ("cholesky", P.dense), ("stencil", reads))
         several = [kernel for kernel, words in kernels if self.said(words)]
-        if len(several) > 1 and named in (FP64, *several):
-            self.mixed, precision = tuple((kernel, 1.0) for kernel in several), precision or "fp64"
+        alone = several == ["stencil"] or (several == ["cholesky"] and not self.said(P.reads_much))
+        if (len(several) > 1 and named in (FP64, *several)) or (alone and named == FP64):
+            # Which reads much and computes little, or is products of matrices
+            taken = list[str]()
             for _, words in kernels:
-                self.every(words)
+                taken += [found[0], *self.every(words)] if (found := self.take(words)) else []
             self.notes = [each for each in self.notes if LIKE_FP64 not in each]
-            self.notes.append(f"{' and '.join(several)}, as much time each")
-        for words, kernel in ((P.bandwidth_bound, "stencil"), (P.dense, "cholesky")):
-            if named != FP64 or self.mixed or (kernel == "cholesky" and self.said(P.reads_much)):
-                continue
-            if found := self.take(words):  # Which reads much and computes little, or is products of matrices
-                named, precision = kernel, precision or "fp64"
-                self.notes = [each for each in self.notes if LIKE_FP64 not in each]
-                self.notes.append(f"{', '.join((found[0], *self.every(words)))} is taken as {kernel}")
+            of_time = ", as much time each" * (len(several) > 1)
+            self.notes.append(f"{', '.join(taken)} is taken as {' and '.join(several)}{of_time}")
+            precision = precision or "fp64"
+            named, self.mixed = several[0], tuple((each, 1.0) for each in several[1:] and several)
         seen = self.said(r"\bvision\b|\bcnns?\b|\bimagenet\b")
         if self.laptop and self.mode in ("infer", None) and named == "resnet50" and self.notes and not seen:
             named, self.notes = "mobile", [note for note in self.notes if "resnet50" not in note]
