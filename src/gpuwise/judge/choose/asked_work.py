@@ -302,7 +302,7 @@ class Worked(Cards):
     def _read_other_work(self, named: str, *, more_of_it: bool = True) -> None:
         """What else is to be done with what counts: its memory must do, and its speed is said by itself."""
         fields, left, first = self.fields, self._left, self.named_at
-        also = len(fields.get("also", ()))
+        also = {each.rpartition(":")[2] for each in fields.get("also", ())}
         self._set_apart(named)
         self.take(rf"\b(?:{units.DATASET_NAMES})\b", again=False)
         # "ComfyUI and Ollama": of two uses, too, unless the second is what every question is about.
@@ -311,15 +311,16 @@ class Worked(Cards):
         again = self.by_use or named in images or search(r"\b\d+b\b", self._left)
         # "Chat, and image generation on the same card": a language model makes none.
         drawn = {name: words for words, name in RULES["uses"] if name == DRAWS or name in DIFFUSION}
-        draws = ((name, self.said(words)) for name, words in drawn.items()) if is_model(named, None) else ()
-        makes, made = next((each for each in draws if each[1] and not self.mixed), (DRAWS, None))
+        draws = [(name, self.said(words)) for name, words in drawn.items() if is_model(named, None)]
+        images_made = (each for each in draws if each[1] and not self.mixed and each[0] not in also)
+        makes, made = next(images_made, (DRAWS, None))
         more = self._name() or (makes if made else again and self._use()) or named
         more = named if named in images and more in images else more  # "ComfyUI and Flux"
         self.notes, self.open_model = notes, open_model
         usual = {"resnet50", "mobile", "llama-3.1-8b" if self.by_use and is_model(named, None) else ""}
         usual |= set() if self.said(r"\b(?:bert|nlp)\b") else {"bert-large"}  # "Transformers of 1B"
         usual = set() if named == FP64 or self.said(P.convolutions) else usual
-        another = more not in usual and ALIASES.get(more, more) != ALIASES.get(named, named)
+        another = more not in usual | also and ALIASES.get(more, more) != ALIASES.get(named, named)
         another &= not (named == FP64 and more in dict(presets()[FP64].workloads))
         network = not is_model(named, None) and self.mode in (None, "infer")
         learns = is_model(named, None) and self.mode not in (None, "infer") and not self.mixed
@@ -353,7 +354,7 @@ class Worked(Cards):
             self._beside(named, more, near)
         elif learns and part:
             self._beside(named, named, part, "infer")
-        if another and also < len(self.fields.get("also", ())) < MOST_OTHERS:
+        if another and len(also) < len(self.fields.get("also", ())) < MOST_OTHERS:
             self._read_other_work(named, more_of_it=False)
 
     def _set_apart(self, named: str) -> None:
@@ -390,7 +391,8 @@ class Worked(Cards):
         model = is_model(more, None)
         mode = mode or next(iter(_modes(text)), None) or ("infer" if drawn or model else "train")
         mode = "train" if not (model or drawn) and mode != "infer" else mode
-        if named != more:
+        also = self.fields.get("also", ())
+        if named != more and not also:
             rest = self.plain[: part.start] + self.plain[part.stop :]
             usual = None if is_model(named, None) else self.mode or "train"
             self.mode = next(iter(_modes(rest)), usual)
@@ -412,7 +414,6 @@ class Worked(Cards):
         needed, when = (sum(each), "the same") if at_once else (max(each[0], each[1] * own), "another")
         if named != more:
             self.fields["least_gb"] = max(needed, self.fields.get("least_gb", 0.0))
-        also = self.fields.get("also", ())
         self.fields["also"] = tuple(dict.fromkeys((*also, more if mode == "infer" else f"{mode}:{more}")))
         ways: dict[str, str] = {"infer": "running", "train": "training"}
         ways |= {"lora": "lora of", "qlora": "qlora of"}
