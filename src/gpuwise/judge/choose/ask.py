@@ -34,6 +34,7 @@ from gpuwise.workloads import registry
 _ASSUMED = frozenset(each.name for each in fields(Assumptions))
 WEEK = "hours_per_week"  # The field of a week's use
 NO_RENT = "Nothing to rent in "
+NO_AMOUNT = "{} is not known: no amount of work was read (tokens, images, epochs)."
 AS_DEADLINE = "is taken as the deadline"
 WITHIN_NIGHT = "the work of a night is done within 12 hours"
 
@@ -74,8 +75,9 @@ def need_of(asked: Asked, given: Mapping[str, Any] | None = None) -> Need:
     fields["passes"] = need.passes * fields.get("passes", 1.0)
     unread = asked.soon or any(re.search(r"\d", word) for word in fields.get("ignored", ()))
     if need.items is None and unread and (late := fields.pop("deadline_s", None)):
-        said = asked.soon or f"within {units.seconds(late)}, as no amount of work is read"
-        fields["ignored"] = (*fields.get("ignored", ()), said)
+        said = asked.soon or f"within {units.seconds(late)}"
+        late = NO_AMOUNT.format(f"Whether it is done in time ({said})")
+        fields["corrected"] = (*fields.get("corrected", ()), late)
         asked = replace(asked, notes=tuple(n for n in asked.notes if not n.endswith(AS_DEADLINE)))
     if need.task != "infer":
         fields.pop("concurrent", None)
@@ -185,9 +187,6 @@ class _Reader(Worked):
         if (idle := self.blank(P.idle_hours)) and 0 < int(idle["hours"]) < 24:
             self.assumed["hours_per_week"] = 7.0 * (24 - int(idle["hours"]))
             self.notes.append(f"{idle[0].strip()}: used in the rest; what it draws idle is not counted")
-        days = (finditer(pattern, self.plain) for name, pattern, _ in RULES["numbers"] if name == WEEK)
-        if any("%" not in each[0] for day in days for each in day) and (on := self.blank(P.always_on)):
-            self.notes.append(f"{on[0].strip()}: what it draws idle, in hours without use, is not counted")
         if some := self.blank(P.evenings):
             self.assumed["hours_per_week"] = USUAL.evening_h * number_of(some[1])
             self.notes.append(f"{some[0].strip()}: {USUAL.evening_h:g} hours each")
@@ -227,7 +226,7 @@ class _Reader(Worked):
         """What the use of one's own machine costs, for how long it is used, and what is left of it then."""
         if later := self.blank(P.resale):
             self.fields["asks"] = "resale"
-            if years := later[1] or later[2]:
+            if years := next(filter(None, later.groups()), None):
                 self.assumed["years"] = float(number_of(years))
         if any(each.period == "night" for each in self.found):
             self.assumed["utilisation"] = USUAL.night
@@ -272,7 +271,7 @@ class _Reader(Worked):
             self.notes.append(f"none of {', '.join(USUAL.hyperscalers)}")
         seller = rf"(?:{sellers()}|{P.common})\b"
         while denied := self.blank(rf"{P.denial}{seller}(?:(?:,? (?:or|and|nor|not)|,|/) ?{seller})*"):
-            names = re.findall(seller, denied[0])
+            names = [each[0] for each in finditer(seller, denied[0])]
             self.fields["avoid"] = (
                 *self.fields.get("avoid", ()),
                 *(needs.PROVIDERS.get(n, n) for n in names),
@@ -316,7 +315,7 @@ class _Reader(Worked):
                     self.notes.append(found[0].strip())
                 whole = int(value) if value == int(value) else value
                 store = self.assumed if name in _ASSUMED else fields
-                store[name] = whole if found[2] == "%" else store.get(name, whole)  # A share of "24/7"
+                store[name] = whole  # Also a share of "24/7", and hours of "in the evenings"
         if "egress_gb" in fields:
             self.every(r"\begress\b")
         if late := take(rf"\b(ttft|first token)\D{{0,20}}?({P.decimal}) ?(ms|s)\w*\b"):
@@ -329,11 +328,15 @@ class _Reader(Worked):
             elif speed is not None:
                 fields["latency"] = speed._replace(first_s=first_s)
         elif late := take(P.token_time):
+            seconds, first = float(late[1]) / 1e3, False
             if not take(r"\btpot\b") and "token" not in late[0]:
                 self.late = late[0].strip()
-                first = f"'TTFT<={late[1]}ms'"
-                self.notes.append(f"{late[0].strip()} is of each token; of the first one it would be {first}")
-            fields["latency"] = Latency("TPOT", float(late[1]) / 1e3)
+                first = seconds > USUAL.slowest_token_s  # Nobody waits so long for each
+                which, other = ("the first", "TPOT") if first else ("each", "TTFT")
+                self.notes.append(
+                    f"{self.late} is of {which} token; '{other}<={late[1]}ms' would be the other"
+                )
+            fields["latency"] = Latency("TTFT" if first else "TPOT", seconds)
         elif late := take(P.answer_time):
             self.late = late[0].strip()
             of = next((e for e in self.found if e.role == "out" and e.kind in ("token", "part")), None)
@@ -491,7 +494,10 @@ class _Reader(Worked):
         if fields.get("acquire") == "rent" and isinstance(rents, re.Match) and "provider" in rents[0]:
             self.notes.append("to rent, as a provider is asked for: --own ranks what is bought")
         self.rents, self.owns = bool(rents), bool(owns)
-        if rents and not self.done() and (hire := take(P.hire)):
+        spans = finditer(P.hire, self.plain)  # Hours that were read are those of use
+        spans = (each for each in spans if each[2][0] != "h" or self._left[slice(*each.span(1))].strip())
+        if rents and not (self.done() or "hire_h" in fields) and (hire := next(spans, None)):
+            self.mark(*hire.span())
             fields["hire_h"] = span_seconds(hire) / 3600
             self.every(re.escape(hire[0]))  # Said of each of two
             if len(self.places) > 1:  # Each for its own time: one of these is counted
@@ -614,7 +620,7 @@ class _Reader(Worked):
             )
             at_wall = search(r"outlet|socket|circuit|breaker|wall", close)
             box = search(rf"\b{P.supplied}$", watts[0])
-            if ((supplied and not of_cards) or there or box) and not at_wall:
+            if ((supplied and not of_cards) or there or box) and not (at_wall or of_each):
                 limit, supply = "power_w", value
                 fed = max(float(USUAL.slot_w), fed_w(supply))
                 value = left_w(supply)
@@ -633,7 +639,7 @@ class _Reader(Worked):
             self.notes += [f"{watts[0].strip()} are for {share} machines"] if share > 1 else []
             value /= share
             fields[limit] = min(value, fields.get(limit, value))
-            self.watts_each = value if each else 0.0
+            self.watts_each = value if each else self.watts_each
             self.every(rf"\b(?:{P.whole_machine})\w*\b")
         if pins := take(P.pins):  # What they bring beside the slot
             fields.setdefault("power_w", USUAL.slot_w + number_of(pins[1] or "1") * USUAL.pin_w[pins[2]])
@@ -652,7 +658,10 @@ class _Reader(Worked):
         needed = self.rents or often or (max(dict(self.sets).values(), default=0) > needs.MOST_THERE)
         if now := take(rf"\bit(?:.s| is) (?:now |already )?((?:{units.DAYS})(?!\w)){P.hour}"):
             self.today = units.parse_day(now[1], self.today)  # As who asks says
-        if last := take(rf"\b{P.until} ((?:{units.DAYS})(?!\w)){P.hour}"):
+        last = take(rf"\b{P.until} ((?:{units.DAYS})(?!\w)){P.hour}")
+        if last and "weekend" in self.soon:
+            self.notes.append(f"{last[0].strip()}: the end of the weekend")
+        elif last:
             day = units.parse_day(last[1], self.today)
             # As who asks counts it; "answers within 5 minutes" counts no days.
             hours = compiled(rf"{P.as_counted}(?!\d+ ?min){P.span}").match(self.plain, last.end())
@@ -675,6 +684,8 @@ class _Reader(Worked):
                 fields["deadline_s"] = span_seconds(span)
                 self.notes.append(f"{span[0].strip()} {AS_DEADLINE}")
         self.fields = fields = self.usual | fields
+        if self.gpu_hours and "hire_h" in fields and (late := fields.pop("deadline_s", None)):
+            self.notes.append(f"{self.gpu_hours[0].strip()} in {units.seconds(late)}")
         if "deadline_s" in fields:
             self.every(r"\bdeadlines?\b")
         hires = self.rents or self.said(r"\bfor (?:an?|the|one) (?:\S+ )?(?:weekend|night)\b")
@@ -818,7 +829,9 @@ class _Reader(Worked):
         whole = self.said(P.with_machine) and not (cards or self.said(P.for_card))
         computers = all(catalog.get(gpu).text("form") in needs.COMPUTERS for gpu in self.named_gpus)
         few = self.gpus is None or self.gpus[1] <= needs.MOST_THERE
-        card = few and (self.sets or self.traits or self.said(r"\b(?:gpus?|cards?)\b"))
+        # "Which GPUs should the lab buy" for so much speaks of machines
+        word = r"\b(?:gpus?|cards?)\b" if fields["budget_usd"] < USUAL.supported_sum else r"\b(?:gpu|card)\b"
+        card = few and (self.sets or self.traits or self.said(word))
         # What buys no machine is meant for the card.
         little = fields["budget_usd"] < 1.2 * least_host_usd() and not fields.get("budget_per_hour")
         if not (whole or (self.named_gpus and computers)) and (card or cards or little):
@@ -847,13 +860,20 @@ class _Reader(Worked):
                     self.notes.append(f"{words.strip()}, in the amount")
 
     def _whole(self, named: str, precision: str | None) -> Asked:
-        for words, kernel in ((P.bandwidth_bound, "stencil"), (P.dense, "cholesky")):
-            if named != FP64 or (kernel == "cholesky" and self.said(P.reads_much)):
-                continue
-            if found := self.take(words):  # Which reads much and computes little, or is products of matrices
-                named, precision = kernel, precision or "fp64"
-                self.notes = [each for each in self.notes if LIKE_FP64 not in each]
-                self.notes.append(f"{', '.join((found[0], *self.every(words)))} is taken as {kernel}")
+        reads = rf"stencils?|{P.bandwidth_bound}"
+        kernels = (("fft", r"\bffts?\b"), ("cholesky", P.dense), ("stencil", reads))
+        several = [kernel for kernel, words in kernels if self.said(words)]
+        alone = several == ["stencil"] or (several == ["cholesky"] and not self.said(P.reads_much))
+        if (len(several) > 1 and named in (FP64, *several)) or (alone and named == FP64):
+            # Which reads much and computes little, or is products of matrices
+            taken = list[str]()
+            for _, words in kernels:
+                taken += [found[0], *self.every(words)] if (found := self.take(words)) else []
+            self.notes = [each for each in self.notes if LIKE_FP64 not in each]
+            of_time = ", as much time each" * (len(several) > 1)
+            self.notes.append(f"{', '.join(taken)} is taken as {' and '.join(several)}{of_time}")
+            precision = precision or "fp64"
+            named, self.mixed = several[0], tuple((each, 1.0) for each in several[1:] and several)
         seen = self.said(r"\bvision\b|\bcnns?\b|\bimagenet\b")
         if self.laptop and self.mode in ("infer", None) and named == "resnet50" and self.notes and not seen:
             named, self.notes = "mobile", [note for note in self.notes if "resnet50" not in note]
@@ -884,8 +904,14 @@ class _Reader(Worked):
         limited = self.fields.keys() & {"budget_usd", "deadline_s"}
         if limited and not (self.named_gpus or self.have or "asks" in self.fields):
             for part in compiled(P.clause_ends).split(self.plain):  # "Is that possible for under 10k"
-                if match(rf" *(?:{P.asks_whether}|enough$)", part) and search(RULES["asks"]["able"], part):
+                whether = match(
+                    rf" *(?:{P.asks_whether}|(?:enough|possible|doable|feasible|realistic)$)", part
+                )
+                if whether and search(RULES["asks"]["able"], part):
                     self.fields["asks"] = "able"
+        hours = self.fields.keys() & {"hire_h", "deadline_s"} or "hours_per_week" in self.assumed
+        if not (self.work or hours or self.soon) and self.said(P.how_long_it_takes):
+            self.correct(NO_AMOUNT.format("How long it takes"))
         answers = is_model(named, self.mode) or ("decode" in named and "title" not in self.fields)
         if self.late and "latency" in self.fields and not answers:
             late = self.fields.pop("latency")
@@ -904,6 +930,15 @@ class _Reader(Worked):
         for pattern in (P.other_use, P.learnt) if is_model(named, self.mode) else (P.other_use,):
             other = self.said(pattern)
             self.ignore(other[0] if other else "")
+        for pattern, what in RULES["unanswered"]:
+            asked = self.said(pattern)
+            if (
+                asked
+                and self._left[slice(*asked.span(1))] == asked[1]
+                and (what or asked[1] in self.unread())
+            ):
+                self.correct(f"Not answered here: {what or asked[0]}.")
+                self.mark(*asked.span(1))
         numbers = self.every(P.number_alone)
         numbers = [each.rstrip(" ,.") for each in numbers]  # One of a thing needs no word
         bare = r"1(?: (?:machine|server|computer|workstation|card|gpu|pc))?"

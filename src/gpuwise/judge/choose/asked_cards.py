@@ -178,6 +178,12 @@ class Cards(Words):
             start = number.start() if number else named.start
             end = named.end + (behind.end() if behind else 0)
             self.places.append((usual, count, start, end))
+            if (size := match(P.other_size, after)) and not catalog.get(usual).memory_varies:
+                held = {round((catalog.get(gpu).memory_bytes or 0) / 2**30) for gpu in named.gpu_ids}
+                if not any(float(size[1]) in (each, each * count) for each in held):
+                    end += size.end()
+                    of = " or ".join(f"{each:g}" for each in sorted(held))
+                    self.correct(f"{text} of {size[1]} GB is not known here: what follows is of {of} GB.")
             end += kept.end() if kept else 0
             owned = end if owner or also or kept else -1
             self.mark(start, end)
@@ -519,13 +525,15 @@ class Cards(Words):
         elif self.gpus is None and ("total_gb" in fields or ((much or hourly) and not self.sets)):
             self.gpus = (1, needs.MOST_TOGETHER)
         several = "users" in fields and not self._of_llm()  # Each with a machine
-        if self.watts_each and self.gpus:
-            fields["power_w"] = self.watts_each * self.gpus[1]
+        most = self.gpus[1] if self.gpus else max(dict(self.sets).values(), default=0)
+        if self.watts_each and most:
+            fields["power_w"] = self.watts_each * most
         if self.watts_each and not (self.sets or self.single or several):
             fields.pop("power_w" if not self.gpus else "", None)  # However many they are
             self.notes.append(f"cards of at most {self.watts_each:g} W")
             self._keep_only("watts", lambda spec: (spec.power_w or inf) <= self.watts_each)
-        elif self.watts_each and self.gpus:
+        elif self.watts_each and most:
+            self.every(P.capped)
             self.notes.append(f"{self.watts_each:g} W each")
 
     def _settle_gpus(self) -> None:
@@ -677,6 +685,8 @@ class Cards(Words):
         # Each has one; "together" is of the money
         apart = fields.get("concurrent") == 1 and not (often or theirs or self.said(P.one_for_all))
         shares = self.take(P.sharing) or theirs or often or 1 < self.several < people
+        # "15 students, 4 cards": fewer than they are
+        shares = shares or (self.gpus and 1 < self.gpus[1] < people and not self.said(P.each_own))
         self.shared = people > 1 and not apart and bool(shares or not self.said(P.for_each))
         if people > 1 and self._learns() and self.take(P.at_once):
             self.shared = False
@@ -720,7 +730,10 @@ class Cards(Words):
         # Whether it is worth it is a question about what is there; what to buy instead is not.
         replaced = self.take(r"upgrad\w*|replac\w*") and not {gpu for gpu, _ in sets}.intersection(have)
         asked = replaced and (fields.get("asks") == "energy" or self.take(r"\bworth\b|\bshould (?:i|we)\b"))
+        if replaced and fields.get("asks") == "too much":  # "Is it worth replacing" asks of nothing too large
+            del fields["asks"]
         fields["upgrade"] = "faster" in fields or (bool(replaced) and not asked)
+        fields["upgrade"] &= not self.said(r"\bkeep(?:ing)?\b")  # "Keep it, or replace it"
         # "QLoRA on my 3060", "can I run ... or rent": whether it can, before what else could.
         able, mine, other = map(self.said, (RULES["asks"]["able"], P.mine, P.other))
         keep = (

@@ -16,7 +16,7 @@ from gpuwise.judge.choose import need as needs
 from gpuwise.judge.choose.asked_cards import Cards
 from gpuwise.judge.choose.need import ALIASES, DATA, DIFFUSION, USUAL, Purpose, is_model, item_of, presets
 from gpuwise.judge.choose.rules import RULES, P, compiled, finditer, fullmatch, match, search
-from gpuwise.judge.choose.wording import number_of
+from gpuwise.judge.choose.wording import number_of, vocabulary
 from gpuwise.model import units
 from gpuwise.model.judgement import Need
 from gpuwise.model.precision import Precision
@@ -32,6 +32,8 @@ FP64, LIKE_FP64 = "scientific-fp64", "nothing here is just that, fft, cholesky a
 # Width of the networks that attend to all patches of an image, and pixels on a side of such a patch: with
 # products of 24 n width^2 and attention of 4 n^2 width a layer, n patches take n (6 width + n).
 WIDTHS, PATCH = {"vit-b16": 768, "dit-xl2": 1152, "dit-xl2-512": 1152}, 16
+# Works beside the one that counts, of several people.
+MOST_OTHERS = 3
 # What makes images, where no model is named.
 DRAWS = "stable-diffusion"
 _DRAWN = frozenset(model.like for model in DIFFUSION.values())
@@ -208,11 +210,17 @@ class Worked(Cards):
         near = self._clause(self._read_since(left)) if named and learns else slice(0)
         if named and is_model(named, None) and _modes(self.plain[near]) == ["infer"]:
             self.mode = "infer"  # "Training small networks and serving a 32B"
-        elif named and self.open_model and learns:
+        elif named and learns and self.by_use and not sized and is_model(named, None):
             # "PyTorch training and small LLMs": what learns is the other one.
             other = self._within(0, near.start) or self._within(near.stop, len(self.plain))
             if other and not (is_model(other, None) or _modes(self.plain[near])):
                 self.fields["also"], named, self.open_model = (named,), other, False
+        elif named and learns and named != FP64 and self.mode not in _modes(self.plain[near]):
+            # "SDXL, and training small CNNs": of a part that names its own work it is the mode of no other
+            words = next(words for words, mode in RULES["modes"] if mode == self.mode)
+            part = self._clause(found.start()) if (found := self.said(words)) else near
+            if part != near and self._named_in(part) not in (None, named):
+                self.mode = next(iter(_modes(self.plain[near])), None)
         if named is None and "budget_usd" in self.fields and self.take(RULES["asks"]["largest"]):
             named, self.mode, self.open_model = "llama-3.1-8b", "infer", True
         if named is None and self.bill and self.api:
@@ -291,28 +299,34 @@ class Worked(Cards):
             self.mixed = ((named, 1.0), (other, 1.0))
             self.notes.append(f"{named} and {other}, half of the time each")
 
-    def _read_other_work(self, named: str) -> None:
+    def _read_other_work(self, named: str, *, more_of_it: bool = True) -> None:
         """What else is to be done with what counts: its memory must do, and its speed is said by itself."""
         fields, left, first = self.fields, self._left, self.named_at
+        also = {each.rpartition(":")[2] for each in fields.get("also", ())}
         self._set_apart(named)
         self.take(rf"\b(?:{units.DATASET_NAMES})\b", again=False)
         # "ComfyUI and Ollama": of two uses, too, unless the second is what every question is about.
         notes, open_model = list(self.notes), self.open_model
-        again = self.by_use or search(r"\b\d+b\b", self._left)
+        images = _DRAWN | DIFFUSION.keys()
+        again = self.by_use or named in images or search(r"\b\d+b\b", self._left)
         # "Chat, and image generation on the same card": a language model makes none.
-        drawn = next(words for words, name in RULES["uses"] if name == DRAWS)
-        made = self.said(drawn) if is_model(named, None) and not self.mixed else None
-        more = self._name() or (DRAWS if made else again and self._use()) or named
+        drawn = {name: words for words, name in RULES["uses"] if name == DRAWS or name in DIFFUSION}
+        draws = [(name, self.said(words)) for name, words in drawn.items() if is_model(named, None)]
+        images_made = (each for each in draws if each[1] and not self.mixed and each[0] not in also)
+        makes, made = next(images_made, (DRAWS, None))
+        more = self._name() or (makes if made else again and self._use()) or named
+        more = named if named in images and more in images else more  # "ComfyUI and Flux"
         self.notes, self.open_model = notes, open_model
         usual = {"resnet50", "mobile", "llama-3.1-8b" if self.by_use and is_model(named, None) else ""}
         usual |= set() if self.said(r"\b(?:bert|nlp)\b") else {"bert-large"}  # "Transformers of 1B"
         usual = set() if named == FP64 or self.said(P.convolutions) else usual
-        another = more not in usual and ALIASES.get(more, more) != ALIASES.get(named, named)
+        another = more not in usual | also and ALIASES.get(more, more) != ALIASES.get(named, named)
+        another &= not (named == FP64 and more in dict(presets()[FP64].workloads))
         network = not is_model(named, None) and self.mode in (None, "infer")
         learns = is_model(named, None) and self.mode not in (None, "infer") and not self.mixed
         # "Tune it every week, and serve it to 12 people": what is served is a part by itself.
         parts = (self._clause(each.start()) for each in finditer(P.served, self.plain))
-        part = next((p for p in parts if {*_modes(self.plain[p])} <= {"infer"}), None)
+        part = next((p for p in parts if more_of_it and {*_modes(self.plain[p])} <= {"infer"}), None)
         if another and fields.get("asks") == "able":
             fields["also"] = (more,)
         elif network and not another and (llm := self.take(P.llms, again=False)):
@@ -325,7 +339,7 @@ class Worked(Cards):
         elif another and is_model(more, None) and is_model(named, None):
             self.notes.append(f"of {named} and {more} the largest decides, one at a time")
         elif another:
-            at = made.start() if made and more == DRAWS else self._read_since(left)
+            at = made.start() if made and more == makes else self._read_since(left)
             size, near = match(P.model_size, self.plain[at:]), self._clause(at)
             if (
                 size
@@ -340,6 +354,8 @@ class Worked(Cards):
             self._beside(named, more, near)
         elif learns and part:
             self._beside(named, named, part, "infer")
+        if another and len(also) < len(self.fields.get("also", ())) < MOST_OTHERS:
+            self._read_other_work(named, more_of_it=False)
 
     def _set_apart(self, named: str) -> None:
         """Amounts that stand beside work of another kind are of that: "embed 3M pages, then a 14B for us"."""
@@ -375,7 +391,8 @@ class Worked(Cards):
         model = is_model(more, None)
         mode = mode or next(iter(_modes(text)), None) or ("infer" if drawn or model else "train")
         mode = "train" if not (model or drawn) and mode != "infer" else mode
-        if named != more:
+        also = self.fields.get("also", ())
+        if named != more and not also:
             rest = self.plain[: part.start] + self.plain[part.stop :]
             usual = None if is_model(named, None) else self.mode or "train"
             self.mode = next(iter(_modes(rest)), usual)
@@ -397,7 +414,7 @@ class Worked(Cards):
         needed, when = (sum(each), "the same") if at_once else (max(each[0], each[1] * own), "another")
         if named != more:
             self.fields["least_gb"] = max(needed, self.fields.get("least_gb", 0.0))
-        self.fields["also"] = (more if mode == "infer" else f"{mode}:{more}",)
+        self.fields["also"] = tuple(dict.fromkeys((*also, more if mode == "infer" else f"{mode}:{more}")))
         ways: dict[str, str] = {"infer": "running", "train": "training"}
         ways |= {"lora": "lora of", "qlora": "qlora of"}
         first, other = (ways.get(each, "fine-tuning") for each in (self.mode or "infer", mode))
@@ -405,8 +422,8 @@ class Worked(Cards):
         other += " it" if more == named else f" {more}"
         amount = f" ({', '.join(counted)})" * bool(counted)
         self.notes.append(
-            f"{first} {named} is what counts; {other}{amount} must fit, too, at {when} time, and what it "
-            "costs by itself is not in it: ask for it apart"
+            f"{first} {named} is what counts; " * (not also) + f"{other}{amount} must fit, too, at {when} "
+            "time, and what it costs by itself is not in it: ask for it apart"
         )
 
     def _read_size_behind(self, named: str) -> None:
@@ -425,6 +442,9 @@ class Worked(Cards):
         if self.mode == "infer":
             self.found = tuple(each for each in self.found if each is not steps)
             self.fields |= {"steps": int(steps.number)} if steps else {}
+            if fast := self.take(P.few_steps):
+                self.fields.setdefault("steps", USUAL.few_steps)
+                self.notes.append(f"{fast[0]}: {self.fields['steps']} steps")
             return
         images = next((each for each in self.found if each.kind == "image"), None)
         if any(each.kind == "epoch" for each in self.found):
@@ -501,6 +521,14 @@ class Worked(Cards):
         self._left = f"{' ' * start}{before[start:end]}{' ' * (len(before) - end)}"
         found = self._name() or self._use()
         self._left = before[:start] + self._left[start:end] + before[end:]
+        return found
+
+    def _named_in(self, part: slice) -> str | None:
+        """The work that is named in a part of the text, which no rule has read then."""
+        before = self._left, list(self.notes), self.named_at, self.open_model
+        self._left = self.plain
+        found = self._within(part.start, part.stop)
+        self._left, self.notes, self.named_at, self.open_model = before
         return found
 
     def _no_work(self) -> str:
@@ -637,7 +665,8 @@ class Worked(Cards):
                 found.append(one[0])
             if not found:
                 continue
-            usual = row["usual"] if self.mode is None else "train"
+            again = any(each.period for each in self.found)  # What comes every day is answered, not learnt
+            usual = "infer" if again else row["usual"] if self.mode is None else "train"
             self.mode = "infer" if "infer" in (usual, self.mode) else "train"
             named = row[self.mode]
             if row["counted"] != "yes":  # Further words of the same work
@@ -720,6 +749,11 @@ class Worked(Cards):
         model = next((n for n in of_it if n.endswith(("-8b", "-7b"))), of_it[0] if of_it else "")
         sizes = [*finditer(rf"{P.model_size}(?:-a{P.decimal}b\b)?", self._left)]
         if alone := max(sizes, key=lambda size: float(size[1]) * {"m": 1e6, "b": 1e9}[size[2]], default=None):
+            self._refuse_unknown(alone)
+            listed = (each for each in finditer(P.size_list, self._left) if alone[0] in each[0])
+            if self.fields.get("asks") != "able" and (several := next(listed, None)):
+                self.mark(*several.span())
+                self.notes.append(f"of {several[0]} the largest decides, one at a time")
             self.mark(*alone.span())
             self.named_at = alone.start()
             said, sized = alone[0], compiled(rf"(?<![\d.]){re.escape(alone[0])}\b")
@@ -735,18 +769,34 @@ class Worked(Cards):
             model = next(iter(of_size), "") or ("" if moe else llms.USUAL.get(said, ""))
             model = model or next(filter(sized.search, any_of), near)
             if model == near and near not in about:
-                raise InputError(f"no model of {said} is known here", hint=f"the nearest: {near}")
+                named = (w for w in self.unread() if w not in vocabulary() and search(P.ends_as_model, w))
+                problem = f"no model {next(named, '')} of {said} is known here".replace("  ", " ")
+                hint = f"the nearest in size is {near}; any other by its configuration: hf:./config.json"
+                raise InputError(problem, hint=hint, code="workload")
             said = f"{family} {said}" if of_it and model not in of_it else said
-            name = search(r"[a-z][\w.]*(?:-[\w.]+)*-$", self.plain[: alone.start()])
-            if name and not of_it:  # "helios-3-90b"
-                self.mark(*name.span())
-                self.correct(f"{name[0]}{said} is not known here: what follows is of {model}, by its size.")
         if not model:
             return None
         self.take(rf"\b{family}" + (r"[\d.]*" if alone else r"\b") if of_it else "(?!)")
         self.take(P.llms, again=False)
         self.notes.append(f"{said} is taken as {model}")
         return model
+
+    def _refuse_unknown(self, size: re.Match[str]) -> None:
+        """Raises InputError for a size that is part of a name which no model here has: "helios 70b" and
+        "nova-7b-v3", but not "a legal 8b"."""
+        name = search(P.name_of_size, self.plain[: size.start()])
+        if name is None or match(rf"(?:{amounts.families()})", name["word"]):
+            return
+        if name["word"] in vocabulary() and not name[0].endswith("-"):
+            return
+        version = match(r"(?:[- ](?:v\d[\d.]*|instruct|chat|base|it)(?![\w.]))*", self.plain[size.end() :])
+        whole = f"{name[0]}{size[0]}{version[0] if version else ''}"
+        number = float(size[1]) * {"m": 1e6, "b": 1e9}[size[2]]
+        dense = (model for model in map(llms.find, llms.names()) if not model.experts)
+        near = min(dense, key=lambda model: abs(model.parameters - number)).name
+        problem = f"no model {whole} is known here; the nearest in size is {near}"
+        hint = f"ask by its size ('a {size[0]} model') or by its configuration: hf:./config.json"
+        raise InputError(problem, hint=hint, code="workload")
 
     def _use(self, *, again: bool = False) -> str | None:
         """What a size, a family or a use is taken as; `again` also of words that were read before."""

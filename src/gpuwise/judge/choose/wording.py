@@ -82,6 +82,14 @@ def plainly(text: str) -> str:
     return sub(P.from_to, r"\1", plain)  # "2 or 3 pages": the most
 
 
+@cache
+def vocabulary() -> frozenset[str]:
+    """Every word that some list of the reader has: any other word may be a name."""
+    lists = ("words.toml", "plain_words.txt", "glossary.csv", "stand_ins.csv", "things.csv")
+    texts = ((DATA / name).read_text(encoding="utf-8") for name in lists)
+    return frozenset(word for text in texts for word in re.findall(r"[a-z]+", text))
+
+
 def crown_of(plain: str) -> str:
     """The code of the crowns that a text speaks of, by the first word of their country; those of Sweden where
     none stands there, and of Denmark where they are spelt as in Danish and Norwegian."""
@@ -99,7 +107,7 @@ def _glossary(language: str) -> tuple[tuple[str, str], ...]:
     together = [name for name in rows[0] if name != "english" and name not in RULES["languages"]]
     columns = [language, "other"] if language in rows[0] else together
     return tuple(
-        (rf"(?<!\w)(?:{words})(?!\w)", row["english"])
+        (rf"(?<!\w)(?:{words})(?!\w|-\d)", row["english"])  # "Nova-7b" is a name
         for row in rows
         if (words := _without_accents("|".join(filter(None, map(row.get, columns)))))
     )
@@ -248,14 +256,15 @@ class Words:
 
     def _spelt(self, plain: str) -> str:
         """The text with words of the subject that are one letter off as they are written."""
-        for word in dict.fromkeys(re.findall(r"(?<![\w-])[a-z][a-z-]{3,}(?![\w-])", plain)):
+        ends = r"(?![a-z_\d]|-[a-z])"  # "lama-3.1-8b", too
+        for word in dict.fromkeys(re.findall(rf"(?<![\w-])[a-z][a-z-]{{2,}}[a-z]{ends}", plain)):
             if word in _PLAIN or word in RULES["spelling"] or is_model(word, None):
                 continue
             meant = "".join(difflib.get_close_matches(word, RULES["spelling"], 1, USUAL.one_letter))
             swapped = (word[:n] + word[n + 1] + word[n] + word[n + 2 :] for n in range(1, len(word) - 1))
             meant = meant or next((each for each in swapped if each in RULES["spelling"]), "")
             if word[0] == meant[:1] and not meant.startswith(word.rstrip("s")):
-                plain = sub(rf"(?<![\w-]){word}(?![\w-])", meant, plain)
+                plain = sub(rf"(?<![\w-]){word}{ends}", meant, plain)
                 self.notes.append(f"{word} is read as {meant}")
         return plain
 
