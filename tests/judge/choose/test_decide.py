@@ -165,11 +165,30 @@ def test_two_offers_of_the_same_gpu_share_the_error_of_its_speed(need, speed, of
     assert len(made(need(), speeds, offers).options) == 1
 
 
+def test_the_price_that_would_change_the_answer_does(need, speed, offer) -> None:
+    speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 200.0)]
+    offers = [offer("rtx-3090", 0.2), offer("rtx-4090", 0.5)]
+    text = next(t for t in made(need(), speeds, offers).changes if "becomes first at" in t)
+    assert "one RTX 4090 from cloud becomes first at $0.40/h ($0.50 of 2026-11, -20.0%)" in text
+    cheaper = [offers[0], offer("rtx-4090", 0.399)]
+    assert made(need(), speeds, cheaper).options[0].gpu_id == "rtx-4090"
+
+
 def test_a_tie_is_said_once(need, speed, offer) -> None:
     speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 200.0)]
     found = made(need(), speeds, [offer("rtx-3090", 0.2), offer("rtx-4090", 0.41)])
     assert not [text for text in found.changes if "RTX 4090" in text]
     assert "1.02 times the cost of the same work, a tie" in found.runner_up
+
+
+def test_the_purchase_price_that_would_change_the_answer_does(need, speed, offer) -> None:
+    speeds = [speed("rtx-3090", 100.0), speed("rtx-4090", 120.0)]
+    offers = [offer("rtx-3090", 800, "used"), offer("rtx-4090", 1100, "new")]
+    text = next(t for t in made(need(), speeds, offers).changes if "becomes first at" in t)
+    wanted = float(text.split("$")[1].split()[0].replace(",", ""))
+    for price, first in ((wanted - 2, "rtx-3090"), (wanted + 2, "rtx-4090")):
+        again = [offer("rtx-3090", price, "used"), offers[1]]
+        assert made(need(), speeds, again).options[0].gpu_id == first
 
 
 @pytest.mark.parametrize(("price", "few"), [(1800.0, True), (5000.0, False)])

@@ -50,6 +50,8 @@ EXCLUDED = ("spot", "community", "reserved", "serverless")
 AS_FAST, A_LITTLE_MORE = 1.1, 1.25
 # Times the least cost that a deadline is worth which is kept at the low end of a speed, too.
 SURE = 1.5
+# Share by which a price may have to change to be worth a word: none falls by more within a year.
+FAR_OFF = 0.5
 # A lead in speed that decides between rents of the same cost.
 MUCH_FASTER = 1.5
 
@@ -129,7 +131,7 @@ def recommend(
             for rank, place in enumerate(places[1:COMPARED], start=2)
             if options[0].price_usd is not None and options[rank - 1].price_usd is not None
         ),
-        changes=tuple(over_budget(need, them, places[0], found)),
+        changes=(*over_budget(need, them, places[0], found), *changes(need, them, places)),
         advice=tuple(dict.fromkeys(side_by_side(them, places, need))),
     )  # fmt: skip
     return replace(
@@ -355,6 +357,19 @@ def allowing(way: str, option: Option, first: Option, need: Need) -> str:
     return f"{way} ({offered_as(option)}{more})"
 
 
+def changes(need: Need, them: Candidates, places: Sequence[int]) -> Iterator[str]:
+    """The price that would make another option the first; nothing where they tie, which is said of it."""
+    first = places[0]
+    other = next((p for p in places if them.rows[p].gpu != them.rows[first].gpu), first)
+    if them.ranked[other] < them.ranked[first] * (priced.EQUAL if need.goal == "cost" else 1.0):
+        return
+    # What takes less money at once is first within a few percent.
+    bought = bool(them.outlay[first] > 0 and them.outlay[other] > 0)
+    ahead = priced.EQUAL ** (bought * (1 if them.outlay[other] < them.outlay[first] else -1))
+    if other != first and them.rows[first].way != "unpriced":
+        yield from _price_change(need, them, other, float(them.ranked[first]) * ahead)
+
+
 def over_budget(need: Need, them: Candidates, first: int, found: Sequence[Limit]) -> Iterator[str]:
     """What a little more money than a budget would get: what is much faster, or has a price that is fresh."""
     budget, way = need.budget_usd or 0.0, them.rows[first].way
@@ -367,8 +382,30 @@ def over_budget(need: Need, them: Candidates, first: int, found: Sequence[Limit]
         if least is not None:
             faster = significant(float(them.speed[least] / them.speed[first]))
             more = f"a budget of {usd(float(money.needed[least]))} instead of {usd(budget)}"
-            row = them.rows[int(least)]
-            yield f"{more} ({phrases.bought(need, row.gpu, row.count)}, {faster} times as fast)"
+            yield f"{more} ({name_of(need, them, int(least))}, {faster} times as fast)"
+
+
+def _price_change(need: Need, them: Candidates, place: int, target: float) -> Iterator[str]:
+    """The price, asked today, at which a candidate's ranked cost is `target`."""
+    price, fixed = float(them.price[place]), float(them.fixed[place])
+    if not price > 0 or not fixed > 0 or need.goal != "cost":
+        return
+    per_hour = target * float(them.per_hour[place]) / float(them.per_item[place])
+    share = (per_hour - float(them.running[place])) / fixed
+    wanted, unit = price * share, "/h"
+    if them.own[place]:
+        host = float(them.host[place]) / priced.cards_paid(need, them.rows[place].gpu, them.rows[place].count)
+        wanted, unit = (price + host) * share - host, " a card"
+    change, offer = wanted / price - 1, them.rows[place].offer
+    if abs(change) > FAR_OFF:
+        return
+    was = f"{usd(price)} of {offer.seen_on[:7]}" if offer and offer.seen_on else usd(price)
+    if them.rows[place].stale and change > 0:
+        most = f"{usd(wanted)}{unit} or less today ({was})"
+        yield f"{name_of(need, them, place)} is first where it costs {most}"
+    elif wanted > 0:
+        becomes = f"becomes first at {usd(wanted)}{unit}"
+        yield f"{name_of(need, them, place)} {becomes} ({was}, {change:+.1%})"
 
 
 def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterator[str]:
@@ -384,3 +421,15 @@ def side_by_side(them: Candidates, places: Sequence[int], need: Need) -> Iterato
             each = "one" if row.offer.count == 1 else f"{row.offer.count:g}"
             all_of_it = f"{row.count / row.offer.count:g} of {each}, {how}"
             yield f"no machine of {counted(row.gpu, row.count)} {phrases.COUNTED} {all_of_it}"
+
+
+def name_of(need: Need, them: Candidates, place: int) -> str:
+    row = them.rows[place]
+    where = {"have": "that you have", "new": "bought new", "used": "bought used", "street": "bought"}
+    where["unpriced"] = "at its last price"
+    kind = "" if row.way == "on-demand" else f" ({row.way})"
+    offer = row.offer
+    title = offer.source.title if offer else "from no one"
+    how = where.get(row.way) or (f"from {offer.provider}{kind}" if offer and offer.provider else title)
+    bought = row.way not in RENTS and row.way != "have"
+    return f"{phrases.bought(need, row.gpu, row.count) if bought else counted(row.gpu, row.count)} {how}"
