@@ -138,7 +138,7 @@ _ABOUT_FORMAT = re.compile(
 )
 # The field of a label that is one of these words alone; beside other words they mean nothing.
 _ALONE: Mapping[str, str] = NAMES["alone"]
-_UNIT_WORDS = [(name, re.compile(rf"(?:^|[\s(\[/_])(?:{unit})(?=$|[\s)\],/_*;])", re.IGNORECASE), factor)
+_UNIT_WORDS = [(name, re.compile(rf"(?:^|[\s(\[/_])(?:{unit})(?=$|[\s)\],/_*;:])", re.IGNORECASE), factor)
                for name, unit, factor in UNITS if name not in ("count", "other", "%")]  # fmt: skip
 
 

@@ -564,6 +564,22 @@ class Sentence:
         fields = (t for t in self.tokens if t.kind == "field")
         return verb is not None and all(t.start >= verb.end() for t in fields)
 
+    def is_of_another_subject(self, token: Token) -> bool:
+        """Whether a value is what a subject has that is not a card: "Most PCs come with", "Memory in this
+        segment is"."""
+        start = self.text.rfind(";", 0, token.start) + 1
+        led = CUES["subject_and_verb"].match(self.text, start, token.start)
+        before = [t for t in self.tokens if led is not None and start <= t.start < led.end("subject")]
+        if led is None or any(t.kind != "field" and t.field != "architecture" for t in before):
+            return False
+        subject = led["subject"]
+        own = CUES["own_noun"].search(subject) is not None
+        fields = [t for t in before if t.kind == "field" and t.field]
+        placed = bool(fields) and CUES["in_or_on"].match(self.text, fields[-1].end, led.end("subject"))
+        around = CUES["other_noun"].search(led["place"] or "") is not None and not own
+        others = around or CUES["other_noun"].search(subject) is not None
+        return others or not (led["place"] or own or (fields and not placed))
+
     @cached_property
     def goes_on(self) -> bool:
         """Whether it goes on about what the text speaks of: "It is 8 nm", "Got Ampere tech"."""
