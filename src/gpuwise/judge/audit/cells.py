@@ -197,7 +197,7 @@ def label_of(text: str) -> Label:
         fields = ["throughput"]
     other = CUES["whole_machine"].search(text) or CUES["in_use_power"].search(text)
     other_memory = "memory_bytes" in fields and CUES["no_vram"].search(text)
-    if CUES["ratio"].search(text) or CUES["of_its_parts"].search(text) or other_memory or (
+    if (CUES["ratio"].search(text) and "l1_bytes" not in fields) or CUES["of_its_parts"].search(text) or other_memory or (
         "power_w" in fields and other
     ):  # fmt: skip
         fields = [""]

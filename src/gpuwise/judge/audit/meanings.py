@@ -307,7 +307,7 @@ def is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) ->
             return True
     # What lies between two figures that sources give for one product is not known to be wrong.
     one = stated.value / times if isinstance(stated, Number) else nan
-    ranges = len(span) > 1 and claim.field not in {*COUNTS, "memory_bytes"}
+    ranges = len(span) > 1 and claim.field not in {*COUNTS, "memory_bytes", "l1_bytes"}
     exact = claim.total or claim.field == "power_w"
     return (ranges and min(span) * (1 - near) <= one <= max(span) * (1 + near)) or any(
         alike(one, o, near) if exact and isinstance(o, float) else same(claim, stated, o) for o in others

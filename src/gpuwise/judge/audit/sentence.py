@@ -473,7 +473,7 @@ class Sentence:
     def is_of_part(self, place: int) -> bool:
         """Whether a value is that of each part, or of the machine."""
         token = self.tokens[place]
-        if self.before("holds", token.start):
+        if self.own(place) == "l1_bytes" or self.before("holds", token.start):
             # "Two T4 each hold 32 GB" may count either.
             return False
         part = CUES["each_after"].match(self.text, token.end) or CUES["of_a_part"].match(self.text, token.end)
