@@ -931,10 +931,10 @@ def _parted_cells(text: str, name: int, labels: Sequence[Label]) -> Iterator[tup
             cell = rest[at:end].strip(" ~\u2248")
             cell = "" if cell in ("\u2013", "\u2014") else cell
             # Nothing begins like "005 nm".
-            stated = cell and not re.match(r"0\d", cell)
+            stated = cell and not (cell[0] == "0" and cell[1:2].isdigit())
             read, known = _reads(labels[column], cell, owner) if stated else (False, False)
             # Memory alone stands with its type in one cell, where no column is for it.
-            read &= labels[column].first == of_type or not re.search("HBM|GDDR", cell)
+            read &= labels[column].first == of_type or not ("HBM" in cell or "GDDR" in cell)
             known &= read
             last = column == len(labels) - 1 and end == len(rest)
             if not (end == at or not cell or known or (read and knew and odd < MOST_ODD) or last):
