@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 
 from gpuwise.facts import catalog
@@ -63,6 +64,8 @@ class Doubts:
         self.sheet = _is_sheet(claims) and not _is_of_another(wrong)
         self.said = Counter(map(_said, claims))
         self.right = {_said(c) for c, v in self.judged if c.sure and v == "agrees"}
+        counts = (c for c, v in self.judged if c.field in COUNTS and v == "agrees")
+        self.counted = {_said(replace(c, sentence=-1)) for c in counts}
         self.sizes = {(*_size(c), c.block >= GRID) for c in claims if c.field == "memory_bytes"}
         self.outside = {(c.block, c.gpu_ids) for c, v in self.judged if v == "cannot tell" and _is_outside(c)}
         wrongly = [{(c.line, c.gpu_ids) for c, v in self.judged if c.field == f and v != "agrees"} for f in EDITION]
@@ -181,7 +184,9 @@ class Doubts:
         cells |= claim.block >= GRID and self.support.of(claim) >= CONFIRMED
         # "H200 replaces H100's 80 GB HBM2e with 141 GB HBM3e": the figure of another one of the text.
         of_any = claim.of_any and kind not in (explain.NEIGHBOUR, "internal contradiction")
-        return smaller or (not (cells or of_any) and _said(claim) in self.right)
+        # "24 cores, ... ? engines, 28 cores": a row that lost its cells, and a question mark ends a sentence.
+        row = claim.field in COUNTS and _said(replace(claim, sentence=-1)) in self.counted
+        return smaller or (not (cells or of_any) and (row or _said(claim) in self.right))
 
     def is_far_off(self, claim: Claim, kind: str) -> bool:
         """Whether it is so far from every known value that something else is counted: what a job asks for,

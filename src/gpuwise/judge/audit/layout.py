@@ -111,6 +111,7 @@ _EMPTY = re.compile(r"(?<=\s)(?:[-\u2013?]|n/a)(?=\s|$)", re.IGNORECASE)
 _SPACED = re.compile(r"(?<=[^\d.,]\d) (?=\d{3}(?:,\d)? [^\W\d])|(?<=[^\d.,]\d\d) (?=\d{3}(?:,\d)? [^\W\d])")
 # What names say besides: the power of a laptop's GPU, the type of a memory behind its size.
 _SOLD_AS = re.compile(r"(?<=Laptop) \d{2,3} ?W\b|(?<=\d GB) (?:HBM|GDDR)\w{1,3}$")
+_WORDS = re.compile(r"[A-Z][A-Za-z]*(?: [A-Za-z]+){0,4}")
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 
 # Characters of a head of which the names are one part of so many.
@@ -1173,7 +1174,11 @@ def _before(body: Sequence[Line], count: int) -> Arranged:
         own = [li for li in values if li.paragraph == body[at].paragraph]
         values = own if len(own) == count else values
         # A value more than there are GPUs: the label is not the one of all of them.
-        more = any(t.kind != "field" for li in values[count : count + 2] for t in scan(li.text))
+        behind = values[count : count + 2]
+        # "Suggested PSU" is the next label.
+        behind = [] if behind and _WORDS.fullmatch(behind[0].text) and kind(behind[0].text) != "G" and all(
+            t.kind == "field" for t in scan(behind[0].text)) else behind  # fmt: skip
+        more = any(t.kind != "field" for li in behind for t in scan(li.text))
         if kind(body[at].text) == "F" and len(values) >= count and not more:
             rows.append((body[at], *values[:count]))
             end = body.index(values[count - 1], at) + 1

@@ -72,9 +72,20 @@ def means_other(claim: Claim, confirmed: bool) -> bool:
     return (
         _LEAST.search(claim.stated) is not None
         or (not confirmed and (_is_other_rate(claim) or _is_other_clock(claim)))
+        or _is_vector_half(claim)
         or _is_option(claim)
         or _is_stated_otherwise(claim)
     )
+
+
+def _is_vector_half(claim: Claim) -> bool:
+    """Whether a 16-bit rate is twice an FP32 rate that a source has of a chip whose ordinary cores do so."""
+    known = [k for k in evidence_of(replace(claim, field="peak:fp32")) if k.form != "matrix"]
+    once = any(ONCE.match(catalog.get(i).text("chip") or "") for i in claim.gpu_ids)
+    rates = numbers_of(one for k in known for one in (k.value, *k.alternatives))
+    return claim.field in ("peak:fp16", "peak:bf16") and not once and any(
+        alike(v, 2 * rate, agree.CLOSE) for v in numbers_of(claim.values) for rate in rates
+    )  # fmt: skip
 
 
 def _is_option(claim: Claim) -> bool:

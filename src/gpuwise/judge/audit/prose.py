@@ -218,7 +218,9 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
                     claim = replace(claim, context=context)
                 claim = replace(claim, sentence=start, sure=claim.sure and not (denied or leaked))
                 stated += sentence.each(place, claim)
-            elif token.dimension in WORTH_NOTING and (sentence.gpus or about):
+            elif token.dimension in WORTH_NOTING and (
+                sentence.gpus or about or CUES["product_leads"].match(words)
+            ):  # fmt: skip
                 yield Left(line, token.text)
         yield from grid.of_size(stated)
         counting = next((c.field for c in reversed(stated) if c.field in WHOLE), counting)

@@ -570,7 +570,9 @@ class Sentence:
         start = self.text.rfind(";", 0, token.start) + 1
         led = CUES["subject_and_verb"].match(self.text, start, token.start)
         before = [t for t in self.tokens if led is not None and start <= t.start < led.end("subject")]
-        if led is None or any(t.kind != "field" and t.field != "architecture" for t in before):
+        if led is None or any(
+            t.kind != "field" and t.field != "architecture" and t.dimension != "bare" for t in before
+        ):
             return False
         subject = led["subject"]
         own = CUES["own_noun"].search(subject) is not None
