@@ -706,6 +706,9 @@ def _even(label: Label, text: str, count: int) -> list[str]:
 @lru_cache(maxsize=65536)
 def _whole(label: Label, text: str) -> tuple[Reading, ...]:
     """What a cell below this label states where it is a value and nothing else."""
+    if "PCIe" not in text and sum(len(t.text) for t in scan(text)) < len(text.replace(" ", "")):
+        # Words that are no value, whatever the label says.
+        return ()
     found = tuple(r for r in readings(label, text) if r.values)
     stated = "".join(r.token.text for r in found).removeprefix("PCIe")
     return found if stated.replace(" ", "") == text.replace(" ", "") else ()
