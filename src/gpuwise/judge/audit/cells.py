@@ -197,9 +197,9 @@ def label_of(text: str) -> Label:
         fields = ["throughput"]
     other = CUES["whole_machine"].search(text) or CUES["in_use_power"].search(text)
     other_memory = "memory_bytes" in fields and CUES["no_vram"].search(text)
-    if (CUES["ratio"].search(text) and "l1_bytes" not in fields) or CUES["of_its_parts"].search(text) or other_memory or (
-        "power_w" in fields and other
-    ):  # fmt: skip
+    # Of caches texts give that of each multiprocessor.
+    ratio = "l1_bytes" not in fields and CUES["ratio"].search(text)
+    if ratio or CUES["of_its_parts"].search(text) or other_memory or ("power_w" in fields and other):
         fields = [""]
     marks = {t.field for t in tokens if t.field in ("sparse", "dense")}
     return Label(

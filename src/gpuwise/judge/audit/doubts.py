@@ -22,9 +22,9 @@ from gpuwise.judge.audit.words import COUNTS
 from gpuwise.model.judgement import Claim, Verdict
 
 OF_MEMORY = frozenset({"memory_bytes_per_s", "memory_bus_bits"})
-# A line that states another type of memory, and its rate, is of an edition that the catalog lacks: "RX 550 DDR3:
-# 14.4 GB/s".
-EDITION, EDITED = ("memory_type", "memory_bytes_per_s"), (*UNTELLING, "internal contradiction", "other variant")
+# A line that states another type of memory, and its rate, is of an edition that the catalog lacks: "RX 550
+# DDR3: 14.4 GB/s".
+EDITION, EDITED = ("memory_type", "memory_bytes_per_s"), (*UNTELLING, "other variant")
 # What programs measure, rates of arithmetic apart.
 MEASURED = frozenset({"memory_bytes_per_s", "link_bytes_per_s", "power_w", "boost_hz", "base_hz", "core_hz"})
 # Of so many GPUs a field that stands alike on lines is right, and so many times as often as it is wrong.
@@ -68,7 +68,9 @@ class Doubts:
         self.counted = {_said(replace(c, sentence=-1)) for c in counts}
         self.sizes = {(*_size(c), c.block >= GRID) for c in claims if c.field == "memory_bytes"}
         self.outside = {(c.block, c.gpu_ids) for c, v in self.judged if v == "cannot tell" and _is_outside(c)}
-        wrongly = [{(c.line, c.gpu_ids) for c, v in self.judged if c.field == f and v != "agrees"} for f in EDITION]
+        wrongly = [
+            {(c.line, c.gpu_ids) for c, v in self.judged if c.field == f and v != "agrees"} for f in EDITION
+        ]
         self.editions = set.intersection(*wrongly)
         self.support, self.on_line = support, support.on_line
         self.count_groups()

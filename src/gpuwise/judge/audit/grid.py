@@ -445,8 +445,8 @@ class Grid:
             )
         if CUES["portable"].search(f"{self.scope.title} {self.scope.above[-NAME:]}"):
             self.rows = tuple(tuple(map(_portable, row)) for row in self.rows)
-        first = [scan(cell.text) for cell in self.rows[0]] if self.rows else []
-        if any([t.kind for t in cell] == ["value"] for cell in first[1:]) and all(
+        begins = [scan(cell.text) for cell in self.rows[0]] if self.rows else []
+        if any([t.kind for t in cell] == ["value"] for cell in begins[1:]) and all(
             row and name_of(row[0].text) is not None for row in self.rows
         ):  # fmt: skip
             # No head, or a blank one: each row states what its GPU has.
@@ -510,7 +510,9 @@ class Grid:
         # "Table 2: Memory bandwidth (GB/s)" says what numbers below "Value" may be, and in which unit.
         said = [label_of(text) for text in dict.fromkeys(around[:2]) if len(text) <= NAME]
         self.captions = [
-            la for la in said if len(la.fields) == 1 and (la.unit or FIELDS[la.fields[0]].dimension == "count")
+            la
+            for la in said
+            if len(la.fields) == 1 and (la.unit or FIELDS[la.fields[0]].dimension == "count")
         ]
         self.units = {la.first: la.unit for la in self.captions}
         self.measured = any(

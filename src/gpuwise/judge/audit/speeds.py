@@ -279,7 +279,8 @@ def _of_tokens(claim: Claim) -> Finding:
     half = ("fp16", "bf16") if said and said <= {"fp16", "bf16", "amp", "mixed"} else ()
     best = 0.0 if hidden else count * max(_peak(i, half, sparse=not half) for i in claim.gpu_ids)
     named = "16 bits" if half else "any format"
-    why = f"needs {si(needed, 'FLOP/s', 3)} of at most {si(best, 'FLOP/s', 3)} in {named}, on {'' if of_one else 'up to '}{count} GPU{'s' * (count > 1)}"
+    why = f"needs {si(needed, 'FLOP/s', 3)} of at most {si(best, 'FLOP/s', 3)} in {named}, on "
+    why += f"{'' if of_one else 'up to '}{count} GPU{'s' * (count > 1)}"
     return _finding(claim, why, wrong=needed > SPARE * best > 0)
 
 
