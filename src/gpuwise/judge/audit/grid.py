@@ -445,11 +445,19 @@ class Grid:
             )
         if CUES["portable"].search(f"{self.scope.title} {self.scope.above[-NAME:]}"):
             self.rows = tuple(tuple(map(_portable, row)) for row in self.rows)
-        begins = [scan(cell.text) for cell in self.rows[0]] if self.rows else []
+        # "Table 2: Memory bandwidth (GB/s)" says what numbers below "Value" may be, and in which unit.
+        above = dict.fromkeys((self.scope.title, self.scope.above))
+        said = [label_of(text) for text in above if len(text) <= NAME]
+        self.captions = [
+            la
+            for la in said
+            if len(la.fields) == 1 and (la.unit or FIELDS[la.fields[0]].dimension == "count")
+        ]
+        begins = [scan(cell.text) for cell in self.rows[0]] if self.rows and self.captions else []
         if any([t.kind for t in cell] == ["value"] for cell in begins[1:]) and all(
             row and name_of(row[0].text) is not None for row in self.rows
         ):  # fmt: skip
-            # No head, or a blank one: each row states what its GPU has.
+            # No head, or a blank one, below those words.
             self.rows = (tuple(replace(cell, text="") for cell in self.rows[0]), *self.rows)
         # A row of two cells has one value for all columns: it does not show how wide the table is.
         widths = Counter(len(row) for row in self.rows[1:] if len(row) > 2) or Counter(
@@ -507,13 +515,6 @@ class Grid:
         tensor = (label_of(t) for t in titles if CUES["on_tensor"].search(t[:NAME]))
         self.on_tensor_cores = frozenset((la.fields[0], la.sparse) for la in tensor if len(la.fields) == 1)
         self.speed = any("throughput" in label_of(text).fields for text in around[:2])
-        # "Table 2: Memory bandwidth (GB/s)" says what numbers below "Value" may be, and in which unit.
-        said = [label_of(text) for text in dict.fromkeys(around[:2]) if len(text) <= NAME]
-        self.captions = [
-            la
-            for la in said
-            if len(la.fields) == 1 and (la.unit or FIELDS[la.fields[0]].dimension == "count")
-        ]
         self.units = {la.first: la.unit for la in self.captions}
         self.measured = any(
             CUES["measured_rate"].search(text)

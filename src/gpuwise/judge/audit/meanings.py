@@ -79,11 +79,13 @@ def means_other(claim: Claim, confirmed: bool) -> bool:
 
 
 def _is_vector_half(claim: Claim) -> bool:
-    """Whether a 16-bit rate is twice an FP32 rate that a source has of a chip whose ordinary cores do so."""
-    known = [k for k in evidence_of(replace(claim, field="peak:fp32")) if k.form != "matrix"]
-    once = any(ONCE.match(catalog.get(i).text("chip") or "") for i in claim.gpu_ids)
+    """Whether a 16-bit rate is twice an FP32 rate, and no source has that of the ordinary cores."""
+    stated = any(
+        (p.format, p.unit) == ("fp16", "vector") for i in claim.gpu_ids for p in catalog.get(i).peaks
+    )
+    known = evidence_of(replace(claim, field="peak:fp32"))
     rates = numbers_of(one for k in known for one in (k.value, *k.alternatives))
-    return claim.field in ("peak:fp16", "peak:bf16") and not once and any(
+    return claim.field in ("peak:fp16", "peak:bf16") and not stated and any(
         alike(v, 2 * rate, agree.CLOSE) for v in numbers_of(claim.values) for rate in rates
     )  # fmt: skip
 
