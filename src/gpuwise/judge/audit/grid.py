@@ -398,10 +398,8 @@ class Grid:
     """Whether words above the table name a throughput."""
     above: frozenset[str] = frozenset()
     """What words above the table say: that its prices are for an hour, that it is of whole dies."""
-    units: Mapping[str | None, tuple[str, float] | None] = field(default_factory=dict)
-    """By the field that words above the table name, the unit that they give it."""
     captions: Sequence[Label] = ()
-    """Those words, where they name one field."""
+    """What words above the table say of one field, with the unit that they give it."""
     stars: tuple[str, ...] = ()
     """Marks of labels that stand without them, too: those of rates with sparsity."""
     of_parts: frozenset[int] = frozenset()
@@ -515,7 +513,6 @@ class Grid:
         tensor = (label_of(t) for t in titles if CUES["on_tensor"].search(t[:NAME]))
         self.on_tensor_cores = frozenset((la.fields[0], la.sparse) for la in tensor if len(la.fields) == 1)
         self.speed = any("throughput" in label_of(text).fields for text in around[:2])
-        self.units = {la.first: la.unit for la in self.captions}
         self.measured = any(
             CUES["measured_rate"].search(text)
             or CUES["tokens"].search(text)
@@ -914,19 +911,19 @@ class Grid:
             dated = cells if names == {"launch"} else ()
             placed = (next(self.placed(cell, named, owner, 0, 0), None) for cell, owner in dated)
             return (named, True) if 2 * sum(p is not None and p.known for p in placed) >= len(dated) else None
-        caption = next(iter(self.captions), None) if not text.strip() and len(self.captions) == 1 else None
-        numbers = caption and all([t.dimension for t in one] == ["bare"] for one in scanned.values())
-        if caption and numbers and (len(self.header) == 2 or len(cells) < len(self.columns) + 1):
+        numbers = not text.strip() and all([t.dimension for t in one] == ["bare"] for one in scanned.values())
+        if numbers and len(self.captions) == 1 and (len(self.header) == 2 or len(cells) <= len(self.columns)):
             # "Memory bandwidth in GB/s:" above a column without a head.
-            return replace(caption, text=text), True
+            return replace(self.captions[0], text=text), True
         # Cells of words alone say nothing of the others.
         stated = [(cell, owner) for cell, owner in cells if any(t.kind == "value" for t in scanned[cell])]
         cells = stated if len(stated) >= FIRM * len(cells) else cells
         # A line above the table that names formats says which rates it has.
         formats = {t.field for t in scan(self.scope.above[:NAME]) if t.field[:5] == "peak:" != t.field}
+        given = {la.first: la.unit for la in self.captions}
         for name in INFERRED if len(cells) > 1 else ():
             label = label_of(name)
-            label = replace(label, unit=label_of(text).unit or self.units.get(label.first))
+            label = replace(label, unit=label_of(text).unit or given.get(label.first))
             if formats and label.fields[0][:5] == "peak:" and label.fields[0] not in formats:
                 continue
             if re.search(r"\bTOPS", text) and label.first != "peak:int8":

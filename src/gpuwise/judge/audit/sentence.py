@@ -569,18 +569,15 @@ class Sentence:
         segment is"."""
         start = self.text.rfind(";", 0, token.start) + 1
         led = CUES["subject_and_verb"].match(self.text, start, token.start)
-        before = [t for t in self.tokens if led is not None and start <= t.start < led.end("subject")]
-        if led is None or any(
-            t.kind != "field" and t.field != "architecture" and t.dimension != "bare" for t in before
-        ):
+        before = [t for t in self.tokens if led and start <= t.start < led.end("subject")]
+        if led is None or any(t.kind != "field" and t.dimension != "bare" and t.field != "architecture"
+                              for t in before):  # fmt: skip
             return False
-        subject = led["subject"]
-        own = CUES["own_noun"].search(subject) is not None
+        own = CUES["own_noun"].search(led["subject"])
         fields = [t for t in before if t.kind == "field" and t.field]
-        placed = bool(fields) and CUES["in_or_on"].match(self.text, fields[-1].end, led.end("subject"))
-        around = CUES["other_noun"].search(led["place"] or "") is not None and not own
-        others = around or CUES["other_noun"].search(subject) is not None
-        return others or not (led["place"] or own or (fields and not placed))
+        placed = fields and CUES["in_or_on"].match(self.text, fields[-1].end, led.end("subject"))
+        others = CUES["other_noun"].search(f"{led['subject']} {'' if own else led['place'] or ''}")
+        return others is not None or not (led["place"] or own or (fields and not placed))
 
     @cached_property
     def goes_on(self) -> bool:
