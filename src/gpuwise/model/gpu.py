@@ -126,7 +126,8 @@ class GpuSpec(Shown):
     def sources(self, name: str) -> tuple[Source, ...]:
         """The independent sources that agree with the value that stands; a copy counts as its original."""
         values = self.values(name)
-        agreeing = [fact for fact in values if fact.agrees(values[0])]
+        # Most fields have one source.
+        agreeing = [fact for fact in values if fact is values[0] or fact.agrees(values[0])]
         return tuple({fact.source.copy_of or fact.source.id: fact.source for fact in agreeing}.values())
 
     def supports(self, capability: str) -> bool | None:

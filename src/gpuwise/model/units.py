@@ -640,6 +640,7 @@ _BY_SUFFIX: tuple[tuple[str, Callable[[float], Amount]], ...] = (
     ("_bytes_per_s", lambda v: si(v, "B/s", 4)),
     ("_flop_per_s", lambda v: si(v, "FLOP/s", 4)),
     ("_transfers_per_s", lambda v: si(v, "T/s", 4)),
+    ("l1_bytes", lambda v: Amount(f"{v / 2**10:g} KiB", v, "B")),
     ("l2_bytes", lambda v: Amount(f"{v / 2**20:g} MiB", v, "B")),
     ("_bytes", gibibytes),
     ("_gb", lambda v: Amount(f"{v:g} GB", v * 1e9, "B")),

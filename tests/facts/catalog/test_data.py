@@ -52,7 +52,7 @@ USED = frozenset(NAMES.split())
 # bandwidth of the first GH200; of it and of the V100-SXM3 drivers report several limits; Intel's Arc has a
 # peak at each of two clocks.
 OPEN = {
-    "memory_bytes_per_s": {"gh200-96gb", "v100-sxm3-32gb"},
+    "memory_bytes_per_s": {"gh200-96gb"},
     "power_w": {"gh200-96gb", "v100-sxm3-32gb"},
     "memory_bus_bits": {"a10g"},
     "sm_count": {"a10g"},

@@ -333,7 +333,7 @@ def test_what_is_read_right_however_wrong_it_is(text: str, wrong: list[tuple[str
             "neighbour's row copied",
         ),
         ("- GTX 1080 - launched in 2018, 8 GB\n- GTX 1080 Ti - March 2017, 11 GB", "wrong value"),
-        ("- GTX 1070 - launched in 2019, 8 GB\n- GTX 1650 - April 2019, 4 GB", "neighbour's row copied"),
+        ("- GTX 1070 Ti - launched in 2019, 8 GB\n- GTX 1650 - April 2019, 4 GB", "neighbour's row copied"),
         ("# A100 SXM 40GB\n\n- Memory type: HBM2e\n- Memory: 40 GB", "other variant"),
         # What the desktop's card, or the plain version of a faster module, has is a variant's.
         ("The RTX 5080 Laptop has 10,752 cores and 16 GB.", "other variant"),

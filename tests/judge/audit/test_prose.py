@@ -93,6 +93,13 @@ def test_a_true_sentence_is_not_accused(text: str) -> None:
         "It is true that the RTX 4090 has 48 GB of memory.",
         "The RTX 3090 has 12 GB of memory. This is enough for most.",
         "## T4\n\nIt comes with 24 GB of memory.",
+        # What a compared GPU does is its own, and so is what the subject of a sentence below a heading has.
+        "With 48 GB the L40S holds twice what the L4 does at 32 GB.",
+        "The A100 80GB SXM has twice what the A40 offers with 40 GB.",
+        "# RTX 4090\n\nThe memory is 12 GB of GDDR6X.",
+        "# RTX 4090\n\nThe memory on this card is 12 GB.",
+        "# RTX 5080\n\nUnder the hood are 9,728 CUDA cores.",
+        "Take the A4000 or the A6000. Their bandwidths are 448 GB/s and 786 GB/s respectively.",
         "La RTX 4090 dispose de 32 Go de m\u00e9moire.",
     ],
 )
@@ -254,6 +261,20 @@ def test_a_wrong_figure_in_a_clear_sentence_is_accused_under_its_gpu(text: str, 
         "The V100 is used here. The first version of OpenCL was released in December 2008.",
         "The B200 is new. Bandwidths of GPUs between the Ampere and Blackwell architectures follow.",
         "# RTX 3090 (used) - $800\n\nRates per GPU-hour: the RTX 3090 costs $800 in good condition.",
+        # A subject that is no card, or not this one.
+        "# RTX 4090\n\nMemory in the whole market has become 12 GB at least.",
+        "# RTX 4090\n\nVideo memory on mainstream hardware has grown to 12 GB.",
+        "# RTX 4090\n\nMy old card had 6 GB of VRAM and drew 120 W.",
+        "# RTX 4090\n\nConsoles ship with 16 GB of shared memory and a bandwidth of 448 GB/s.",
+        "# RTX 4090\n\nMost cards have 12 GB of GDDR6X today.",
+        "# RTX 4090\n\nMemory got expensive; 12 GB of VRAM is the norm now.",
+        "The RTX 4090 has 24 GB. The Foo X900 has 64 GB and 900 W.",
+        "The P100 uses a GP100 with some units switched off, the whole GPU having 3840 CUDA cores.",
+        "Unlike the A100 and H100, the RTX PRO 6000 gets no TF32 tensor speedup.",
+        # Another type of memory at another rate: an edition that the catalog lacks.
+        "RX 550 DDR3: 14.4 GB/s",
+        "GT 1030 DDR4: 16.8 GB/s",
+        "# Arc A580\n\nHardware: 24 Xe cores, 3072 FP32 units, what? 28 Xe cores, 3584 FP32 units",
     ],
 )
 def test_what_is_of_something_else_accuses_nobody(text: str) -> None:

@@ -43,7 +43,7 @@ SPEED = "With an RTX {} and llama.cpp {} reaches {} tok/s in a single stream."
         # What a job asks of its machine.
         ("# GH200\n\n#SBATCH --mem=120G\n", "# GH200\n\nMemory: 120 GB\n"),
         ("# T4\n\ntorchrun --nproc_per_node=4 a.py\n", "# T4\n\nprocess node: 4 nm\n"),
-        ("# T4\n\nrun --memory 20GB x.py\n", "# T4\n\nThe run has memory of 20 GB.\n"),
+        ("# T4\n\nrun --memory 20GB x.py\n", "# T4\n\nThe card has memory of 20 GB.\n"),
         ("We ran it with `--mem=64G` on the T4.", "We ran it with 64 GB of memory on the T4."),
         ("# T4\n\n- `--mem=64G`: memory\n", "# T4\n\n- mem=64G: memory\n"),
         ("# T4\n\nMemory: 20Gi\n", "# T4\n\nMemory: 20GiB\n"),

@@ -285,3 +285,12 @@ def test_who_says_that_a_model_fits() -> None:
     assert "physics" in kinds(large.format("Fits easily"))
     assert "physics" not in kinds(large.format("Fits with offload"))
     assert "physics" not in kinds(large.replace("Q4_K_M", "").format("Fits"))
+
+
+@pytest.mark.parametrize(
+    ("who", "count"),
+    [("an H100 serves", "on 1 GPU"), ("one L4 serves", "on 1 GPU"), ("the A100 serves", "on up to 8 GPUs")],
+)
+def test_how_many_gpus_a_sentence_speaks_of(who: str, count: str) -> None:
+    text = f"With batch 32, {who} 900 tokens per second of Mistral 7B."
+    assert [f.explanation.rpartition(", ")[2] for f in audit.audit_text(text).findings] == [count]

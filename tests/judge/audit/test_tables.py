@@ -1240,3 +1240,61 @@ def test_a_rate_above_a_plain_heading_is_no_label_of_what_stands_below() -> None
         (6, "memory_bytes_per_s", "contradicts"),
         (7, "peak:bf16", "agrees"),
     ]
+
+
+BLANK = {
+    "blank": "{}\n\n| | |\n|---|---|\n| {} |\n| {} |\n| {} |\n",
+    "none": "{}\n\n| {} |\n|---|---|\n| {} |\n| {} |\n",
+}
+
+
+@pytest.mark.parametrize("head", BLANK.values(), ids=BLANK)
+@pytest.mark.parametrize(
+    ("caption", "rows", "field", "wrong"),
+    [
+        ("Memory bandwidth in GB/s:", ("L4 | 300", "A10 | 600", "T4 | 520"), "memory_bytes_per_s", "520"),
+        ("Board power (W)", ("L40S | 350", "A40 | 300", "RTX A6000 | 450"), "power_w", "450"),
+        ("CUDA cores:", ("RTX 3090 | 10496", "RTX 3080 | 8704", "RTX 3070 | 8704"), "cuda_cores", "8704"),
+    ],
+)
+def test_a_table_without_a_head_states_what_its_caption_names(
+    head: str, caption: str, rows: tuple[str, ...], field: str, wrong: str
+) -> None:
+    found = audit.audit_text(head.format(caption, *rows), "a.md").findings
+    assert [(f.field, f.verdict) for f in found] == [(field, v) for v in ("agrees", "agrees", "contradicts")]
+    assert found[-1].stated == wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("The A100 has 192 KB of L1 cache per SM.", "agrees"),
+        ("The RTX 3090 has 10,496 KB of L1 cache.", "agrees"),  # in all
+        ("The H100 SXM has 228 KB of L1 cache per SM.", "cannot tell"),  # as much can be shared memory
+        ("| GPU | L1 cache/SM | L2 cache |\n|-|-|-|\n| H100 SXM | 256 KB | 50 MB |\n| L4 | 512 KB | 48 MB |",
+         "contradicts"),
+        ("The MI300X has 32 KB of L1 cache per CU.", "cannot tell"),
+    ],
+)  # fmt: skip
+def test_caches_of_each_multiprocessor(text: str, verdict: str) -> None:
+    assert [f.verdict for f in audit.audit_text(text, "a.md").findings if f.field == "l1_bytes"][
+        -1
+    ] == verdict
+
+
+def test_a_label_that_nobody_knows_ends_the_values_of_the_one_before() -> None:
+    text = "L4\nTesla M40\nTDP\n72 W\n600 W\nSuggested PSU\n250 W\n600 W\nBandwidth\n300 GB/s\n288.4 GB/s\n"
+    powers = [f.verdict for f in audit.audit_text(text).findings if f.field == "power_w"]
+    assert powers == ["agrees", "contradicts"]
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("The Foo X900 has 64 GB and 900 W.", ["64 GB", "900 W"]),
+        ("| GPU | Memory | Power |\n|-|-|-|\n| Foo X900 | 64 GB | 900 W |\n", ["64 GB", "900 W"]),
+        ("My laptop of 2019 has 16 GB.", []),
+    ],
+)
+def test_values_of_unknown_products_are_listed(text: str, left: list[str]) -> None:
+    assert [one.text for one in audit.audit_text(text, "a.md").unjudged] == left

@@ -43,9 +43,14 @@ class Lazy(Mapping[str, Item]):
 
     def __getitem__(self, name: str) -> Item:
         # Kept: a page reads the same few values many times.
-        if name not in self._known:
-            self._known[name] = self._decode(self._raw[name])
-        return self._known[name]
+        known = self._known.get(name)
+        if known is None:
+            known = self._known[name] = self._decode(self._raw[name])
+        return known
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """As of any mapping, without an exception for each name that is not there."""
+        return self[name] if name in self._raw else default
 
     def cache_clear(self) -> None:
         self._known.clear()

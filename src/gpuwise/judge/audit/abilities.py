@@ -45,6 +45,10 @@ def abilities(
     # What a sentence is about is not in its asides: "The T4, unlike the A100, has no bf16".
     aside = ("by_the_way", "likened")
     named = [g for g in gpus if not any(cue_before(cue, sentence, g.start) for cue in aside)]
+    for one, other in pairwise(gpus):
+        # "Unlike the A100 and H100, the T4 ...": all that it is unlike.
+        both = re.fullmatch(r" (?:and|or) (?:the |an? )?| ?/ ?", sentence[one.end : other.start])
+        named = [g for g in named if not (g is other and both and one not in named)]
     found: list[tuple[str, list[Token], int, int, str]] = []
     # Who has no FP8 tensor cores may have others.
     of_format = [

@@ -138,7 +138,7 @@ _ABOUT_FORMAT = re.compile(
 )
 # The field of a label that is one of these words alone; beside other words they mean nothing.
 _ALONE: Mapping[str, str] = NAMES["alone"]
-_UNIT_WORDS = [(name, re.compile(rf"(?:^|[\s(\[/_])(?:{unit})(?=$|[\s)\],/_*;])", re.IGNORECASE), factor)
+_UNIT_WORDS = [(name, re.compile(rf"(?:^|[\s(\[/_])(?:{unit})(?=$|[\s)\],/_*;:])", re.IGNORECASE), factor)
                for name, unit, factor in UNITS if name not in ("count", "other", "%")]  # fmt: skip
 
 
@@ -197,9 +197,9 @@ def label_of(text: str) -> Label:
         fields = ["throughput"]
     other = CUES["whole_machine"].search(text) or CUES["in_use_power"].search(text)
     other_memory = "memory_bytes" in fields and CUES["no_vram"].search(text)
-    if CUES["ratio"].search(text) or CUES["of_its_parts"].search(text) or other_memory or (
-        "power_w" in fields and other
-    ):  # fmt: skip
+    # Of caches texts give that of each multiprocessor.
+    ratio = "l1_bytes" not in fields and CUES["ratio"].search(text)
+    if ratio or CUES["of_its_parts"].search(text) or other_memory or ("power_w" in fields and other):
         fields = [""]
     marks = {t.field for t in tokens if t.field in ("sparse", "dense")}
     return Label(

@@ -247,8 +247,10 @@ class _Walk:
         named = found is not None
         beside = self.headings.get(level)
         self.headings = {above: one for above, one in self.headings.items() if above < level}
-        if found is None and beside is not None and layout.MODEL.fullmatch(text):
-            # Beside the section of a GPU that of a model which the catalog lacks.
+        if found is None and layout.MODEL.fullmatch(text) and (
+            beside is not None or (before is None and level < PLAIN)
+        ):  # fmt: skip
+            # A model which the catalog lacks, beside the section of a GPU or where there was none.
             found = Subject(text.rstrip(":"), ())
         if found is None and level == PLAIN and before is not None and text:
             # A plain line without a GPU may be a heading below the last one or the end of its section;
@@ -316,7 +318,8 @@ class _Walk:
         yield from found
         # What a table of GPUs states besides is said to be left.
         read = {(one.line, one.stated) for one in found if isinstance(one, Claim)}
-        cells = [cell for row in table.rows for cell in row] if read else []
+        of_gpus = table.named and sum(bool(label.fields) for label in table.labels) > 1
+        cells = [cell for row in table.rows for cell in row] if read or of_gpus else []
         for cell in cells:
             listed = any(text.endswith(cell.text) for text in lists.get(cell.line, ()))
             for token in scan(cell.text) if not listed and len(cell.text) <= grid.LONGEST else ():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 
 from gpuwise.facts import catalog
@@ -21,6 +22,9 @@ from gpuwise.judge.audit.words import COUNTS
 from gpuwise.model.judgement import Claim, Verdict
 
 OF_MEMORY = frozenset({"memory_bytes_per_s", "memory_bus_bits"})
+# A line that states another type of memory, and its rate, is of an edition that the catalog lacks: "RX 550
+# DDR3: 14.4 GB/s".
+EDITION, EDITED = ("memory_type", "memory_bytes_per_s"), (*UNTELLING, "other variant")
 # What programs measure, rates of arithmetic apart.
 MEASURED = frozenset({"memory_bytes_per_s", "link_bytes_per_s", "power_w", "boost_hz", "base_hz", "core_hz"})
 # Of so many GPUs a field that stands alike on lines is right, and so many times as often as it is wrong.
@@ -60,8 +64,14 @@ class Doubts:
         self.sheet = _is_sheet(claims) and not _is_of_another(wrong)
         self.said = Counter(map(_said, claims))
         self.right = {_said(c) for c, v in self.judged if c.sure and v == "agrees"}
+        counts = (c for c, v in self.judged if c.field in COUNTS and v == "agrees")
+        self.counted = {_said(replace(c, sentence=-1)) for c in counts}
         self.sizes = {(*_size(c), c.block >= GRID) for c in claims if c.field == "memory_bytes"}
         self.outside = {(c.block, c.gpu_ids) for c, v in self.judged if v == "cannot tell" and _is_outside(c)}
+        wrongly = [
+            {(c.line, c.gpu_ids) for c, v in self.judged if c.field == f and v != "agrees"} for f in EDITION
+        ]
+        self.editions = set.intersection(*wrongly)
         self.support, self.on_line = support, support.on_line
         self.count_groups()
         self.count_lines()
@@ -79,6 +89,7 @@ class Doubts:
             or self.is_far_off(claim, kind)
             or (twice and not of_sheet and self.is_unowned(claim))
             or self.is_of_one(claim, kind)
+            or (kind in EDITED and claim.field in EDITION and (claim.line, claim.gpu_ids) in self.editions)
         ):
             return True
         return not self.sheet and (
@@ -175,7 +186,9 @@ class Doubts:
         cells |= claim.block >= GRID and self.support.of(claim) >= CONFIRMED
         # "H200 replaces H100's 80 GB HBM2e with 141 GB HBM3e": the figure of another one of the text.
         of_any = claim.of_any and kind not in (explain.NEIGHBOUR, "internal contradiction")
-        return smaller or (not (cells or of_any) and _said(claim) in self.right)
+        # "24 cores, ... ? engines, 28 cores": a row that lost its cells, and a question mark ends a sentence.
+        row = claim.field in COUNTS and _said(replace(claim, sentence=-1)) in self.counted
+        return smaller or (not (cells or of_any) and (row or _said(claim) in self.right))
 
     def is_far_off(self, claim: Claim, kind: str) -> bool:
         """Whether it is so far from every known value that something else is counted: what a job asks for,

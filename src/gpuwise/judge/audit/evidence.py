@@ -39,6 +39,7 @@ _EXACT = frozenset(
      # A chip has one count of transistors, which its vendor states once.
      "transistors", "tensor_core_generation", "rt_core_generation", *ABILITIES}
 )  # fmt: skip
+_KEPT_L1 = 28 * 2**10
 _SHADERS = ("cuda_cores", "stream_processors", "shading_units")
 # What other products of the same chip with the same figure vouch for.
 _OF_CHIP = frozenset(
@@ -122,6 +123,9 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
     if field == "power_w" and least is None and spec.text("form") == "laptop" and isinstance(value, float):
         # Its maker chooses it, within limits that no source states.
         others = [value * part for part in OF_LAPTOPS]
+    if field == "l1_bytes" and isinstance(value, float):
+        # All but this may be shared memory, which texts give in its place.
+        others = [value - _KEPT_L1]
     if field == "chip" and fact.note.startswith("also made with"):
         others = _CHIPS.findall(fact.note)
     if field == "transistors":
@@ -137,6 +141,10 @@ def of(gpu_id: str, field: str) -> tuple[Evidence, ...]:
     )  # fmt: skip
     if named := field == "process_nm" and re.search(r"name of the process=(\d+) nm", fact.note):
         return stated, replace(stated, value=float(named[1]), text=f"{named[1]} nm by its name")
+    if field == "l1_bytes" and isinstance(value, float):
+        # Sheets count those of all multiprocessors, too.
+        total = value * (spec.number("sm_count") or 1)
+        return stated, replace(stated, value=total, text=f"{total / 2**20:.3g} MiB in all", alternatives=())
     if field != "memory_bytes":
         return (stated,)
     # The product is named by its size, and its memory type and bus width fix it.

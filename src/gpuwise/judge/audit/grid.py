@@ -398,8 +398,8 @@ class Grid:
     """Whether words above the table name a throughput."""
     above: frozenset[str] = frozenset()
     """What words above the table say: that its prices are for an hour, that it is of whole dies."""
-    units: Mapping[str | None, tuple[str, float] | None] = field(default_factory=dict)
-    """By the field that words above the table name, the unit that they give it."""
+    captions: Sequence[Label] = ()
+    """What words above the table say of one field, with the unit that they give it."""
     stars: tuple[str, ...] = ()
     """Marks of labels that stand without them, too: those of rates with sparsity."""
     of_parts: frozenset[int] = frozenset()
@@ -443,6 +443,20 @@ class Grid:
             )
         if CUES["portable"].search(f"{self.scope.title} {self.scope.above[-NAME:]}"):
             self.rows = tuple(tuple(map(_portable, row)) for row in self.rows)
+        # "Table 2: Memory bandwidth (GB/s)" says what numbers below "Value" may be, and in which unit.
+        above = dict.fromkeys((self.scope.title, self.scope.above))
+        said = [label_of(text) for text in above if len(text) <= NAME]
+        self.captions = [
+            la
+            for la in said
+            if len(la.fields) == 1 and (la.unit or FIELDS[la.fields[0]].dimension == "count")
+        ]
+        begins = [scan(cell.text) for cell in self.rows[0]] if self.rows and self.captions else []
+        if any([t.kind for t in cell] == ["value"] for cell in begins[1:]) and all(
+            row and name_of(row[0].text) is not None for row in self.rows
+        ):  # fmt: skip
+            # No head, or a blank one, below those words.
+            self.rows = (tuple(replace(cell, text="") for cell in self.rows[0]), *self.rows)
         # A row of two cells has one value for all columns: it does not show how wide the table is.
         widths = Counter(len(row) for row in self.rows[1:] if len(row) > 2) or Counter(
             map(len, self.rows[1:])
@@ -499,9 +513,6 @@ class Grid:
         tensor = (label_of(t) for t in titles if CUES["on_tensor"].search(t[:NAME]))
         self.on_tensor_cores = frozenset((la.fields[0], la.sparse) for la in tensor if len(la.fields) == 1)
         self.speed = any("throughput" in label_of(text).fields for text in around[:2])
-        # "Table 2: Memory bandwidth (GB/s)" says what numbers below "Value" may be, and in which unit.
-        said = [label_of(text) for text in around[:2] if len(text) <= NAME]
-        self.units = {la.first: la.unit for la in said if len(la.fields) == 1 and la.unit}
         self.measured = any(
             CUES["measured_rate"].search(text)
             or CUES["tokens"].search(text)
@@ -900,14 +911,19 @@ class Grid:
             dated = cells if names == {"launch"} else ()
             placed = (next(self.placed(cell, named, owner, 0, 0), None) for cell, owner in dated)
             return (named, True) if 2 * sum(p is not None and p.known for p in placed) >= len(dated) else None
+        numbers = not text.strip() and all([t.dimension for t in one] == ["bare"] for one in scanned.values())
+        if numbers and len(self.captions) == 1 and (len(self.header) == 2 or len(cells) <= len(self.columns)):
+            # "Memory bandwidth in GB/s:" above a column without a head.
+            return replace(self.captions[0], text=text), True
         # Cells of words alone say nothing of the others.
         stated = [(cell, owner) for cell, owner in cells if any(t.kind == "value" for t in scanned[cell])]
         cells = stated if len(stated) >= FIRM * len(cells) else cells
         # A line above the table that names formats says which rates it has.
         formats = {t.field for t in scan(self.scope.above[:NAME]) if t.field[:5] == "peak:" != t.field}
+        given = {la.first: la.unit for la in self.captions}
         for name in INFERRED if len(cells) > 1 else ():
             label = label_of(name)
-            label = replace(label, unit=label_of(text).unit or self.units.get(label.first))
+            label = replace(label, unit=label_of(text).unit or given.get(label.first))
             if formats and label.fields[0][:5] == "peak:" and label.fields[0] not in formats:
                 continue
             if re.search(r"\bTOPS", text) and label.first != "peak:int8":

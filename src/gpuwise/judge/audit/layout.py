@@ -111,6 +111,7 @@ _EMPTY = re.compile(r"(?<=\s)(?:[-\u2013?]|n/a)(?=\s|$)", re.IGNORECASE)
 _SPACED = re.compile(r"(?<=[^\d.,]\d) (?=\d{3}(?:,\d)? [^\W\d])|(?<=[^\d.,]\d\d) (?=\d{3}(?:,\d)? [^\W\d])")
 # What names say besides: the power of a laptop's GPU, the type of a memory behind its size.
 _SOLD_AS = re.compile(r"(?<=Laptop) \d{2,3} ?W\b|(?<=\d GB) (?:HBM|GDDR)\w{1,3}$")
+_WORDS = re.compile(r"[A-Z][A-Za-z]*(?: [A-Za-z]+){0,4}")
 _PERCENT = re.compile(r"[+\u2212-]?\d[\d.,]{0,6} ?%")
 
 # Characters of a head of which the names are one part of so many.
@@ -705,6 +706,9 @@ def _even(label: Label, text: str, count: int) -> list[str]:
 @lru_cache(maxsize=65536)
 def _whole(label: Label, text: str) -> tuple[Reading, ...]:
     """What a cell below this label states where it is a value and nothing else."""
+    if "PCIe" not in text and sum(len(t.text) for t in scan(text)) < len(text.replace(" ", "")):
+        # Words that are no value, whatever the label says.
+        return ()
     found = tuple(r for r in readings(label, text) if r.values)
     stated = "".join(r.token.text for r in found).removeprefix("PCIe")
     return found if stated.replace(" ", "") == text.replace(" ", "") else ()
@@ -931,10 +935,10 @@ def _parted_cells(text: str, name: int, labels: Sequence[Label]) -> Iterator[tup
             cell = rest[at:end].strip(" ~\u2248")
             cell = "" if cell in ("\u2013", "\u2014") else cell
             # Nothing begins like "005 nm".
-            stated = cell and not re.match(r"0\d", cell)
+            stated = cell and not (cell[0] == "0" and cell[1:2].isdigit())
             read, known = _reads(labels[column], cell, owner) if stated else (False, False)
             # Memory alone stands with its type in one cell, where no column is for it.
-            read &= labels[column].first == of_type or not re.search("HBM|GDDR", cell)
+            read &= labels[column].first == of_type or not ("HBM" in cell or "GDDR" in cell)
             known &= read
             last = column == len(labels) - 1 and end == len(rest)
             if not (end == at or not cell or known or (read and knew and odd < MOST_ODD) or last):
@@ -1173,7 +1177,11 @@ def _before(body: Sequence[Line], count: int) -> Arranged:
         own = [li for li in values if li.paragraph == body[at].paragraph]
         values = own if len(own) == count else values
         # A value more than there are GPUs: the label is not the one of all of them.
-        more = any(t.kind != "field" for li in values[count : count + 2] for t in scan(li.text))
+        behind = values[count : count + 2]
+        # "Suggested PSU" is the next label.
+        behind = [] if behind and _WORDS.fullmatch(behind[0].text) and kind(behind[0].text) != "G" and all(
+            t.kind == "field" for t in scan(behind[0].text)) else behind  # fmt: skip
+        more = any(t.kind != "field" for li in behind for t in scan(li.text))
         if kind(body[at].text) == "F" and len(values) >= count and not more:
             rows.append((body[at], *values[:count]))
             end = body.index(values[count - 1], at) + 1

@@ -72,9 +72,22 @@ def means_other(claim: Claim, confirmed: bool) -> bool:
     return (
         _LEAST.search(claim.stated) is not None
         or (not confirmed and (_is_other_rate(claim) or _is_other_clock(claim)))
+        or _is_vector_half(claim)
         or _is_option(claim)
         or _is_stated_otherwise(claim)
     )
+
+
+def _is_vector_half(claim: Claim) -> bool:
+    """Whether a 16-bit rate is twice an FP32 rate, and no source has that of the ordinary cores."""
+    stated = any(
+        (p.format, p.unit) == ("fp16", "vector") for i in claim.gpu_ids for p in catalog.get(i).peaks
+    )
+    known = evidence_of(replace(claim, field="peak:fp32"))
+    rates = numbers_of(one for k in known for one in (k.value, *k.alternatives))
+    return claim.field in ("peak:fp16", "peak:bf16") and not stated and any(
+        alike(v, 2 * rate, agree.CLOSE) for v in numbers_of(claim.values) for rate in rates
+    )  # fmt: skip
 
 
 def _is_option(claim: Claim) -> bool:
@@ -307,7 +320,7 @@ def is_disputed(claim: Claim, stated: Number | str, known: evidence.Evidence) ->
             return True
     # What lies between two figures that sources give for one product is not known to be wrong.
     one = stated.value / times if isinstance(stated, Number) else nan
-    ranges = len(span) > 1 and claim.field not in {*COUNTS, "memory_bytes"}
+    ranges = len(span) > 1 and claim.field not in {*COUNTS, "memory_bytes", "l1_bytes"}
     exact = claim.total or claim.field == "power_w"
     return (ranges and min(span) * (1 - near) <= one <= max(span) * (1 + near)) or any(
         alike(one, o, near) if exact and isinstance(o, float) else same(claim, stated, o) for o in others

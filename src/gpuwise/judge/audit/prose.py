@@ -218,7 +218,9 @@ def claims(text: Text) -> Iterator[Claim | Left | Subject]:
                     claim = replace(claim, context=context)
                 claim = replace(claim, sentence=start, sure=claim.sure and not (denied or leaked))
                 stated += sentence.each(place, claim)
-            elif token.dimension in WORTH_NOTING and (sentence.gpus or about):
+            elif token.dimension in WORTH_NOTING and (
+                sentence.gpus or about or CUES["product_leads"].match(words)
+            ):  # fmt: skip
                 yield Left(line, token.text)
         yield from grid.of_size(stated)
         counting = next((c.field for c in reversed(stated) if c.field in WHOLE), counting)
@@ -668,7 +670,9 @@ class _Choice(Sentence):
         if around or cpu or (dimension == "w" and CUES["whole_machine"].search(" W ".join(clause))):
             return
         if own is not None and own != "peak:" and not (own.startswith("peak:") and dimension == "count"):
-            if not (foreign and own != "l2_bytes" and dimension != "op/s") and not self.is_of_part(place):
+            if not (
+                foreign and own not in ("l1_bytes", "l2_bytes") and dimension != "op/s"
+            ) and not self.is_of_part(place):
                 yield 0.0, own
             return
         if dimension == "op/s":
@@ -950,8 +954,9 @@ class _Choice(Sentence):
             return cost + COMPARED if between.endswith(" to ") else max(0.0, cost - 0.8)
         if re.match(r",? (?:whose|which|with its)\b", between):
             return cost
-        # What a GPU is compared with, or derived from, seldom owns what follows, but "ahead of the A30 at".
-        if gpu.start in self.related and between != " at ":
+        # What a GPU is compared with, or derived from, seldom owns what follows, but "ahead of the A30 at",
+        # "twice what the L4 does at".
+        if gpu.start in self.related and not CUES["owns_though_related"].fullmatch(between):
             return cost + COMPARED
         # "As fast as the A10 with 24 GB" may be said of either.
         if gpu.start in self.compared and (between == " with " or not CUES["has"].fullmatch(between)):
@@ -1103,6 +1108,7 @@ class _Value(NamedTuple):
 # What a doubt of `data/doubts.toml` may ask of a sentence and a value of it.
 FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
     "no GPU": lambda s, v: not s.gpus,
+    "another subject": lambda s, v: s.is_of_another_subject(v.token),
     "each": lambda s, v: CUES["each_of_several"].match(s.text, v.token.end),
     # "Both cards have 24 GB", not "together".
     "both of them": lambda s, v: CUES["both_of_them"].match(s.text) and not s.says("total") and (

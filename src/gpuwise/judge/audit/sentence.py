@@ -473,7 +473,7 @@ class Sentence:
     def is_of_part(self, place: int) -> bool:
         """Whether a value is that of each part, or of the machine."""
         token = self.tokens[place]
-        if self.before("holds", token.start):
+        if self.own(place) == "l1_bytes" or self.before("holds", token.start):
             # "Two T4 each hold 32 GB" may count either.
             return False
         part = CUES["each_after"].match(self.text, token.end) or CUES["of_a_part"].match(self.text, token.end)
@@ -563,6 +563,21 @@ class Sentence:
         verb = CUES["own_subject"].match(self.text) or CUES["moves_on"].match(self.text)
         fields = (t for t in self.tokens if t.kind == "field")
         return verb is not None and all(t.start >= verb.end() for t in fields)
+
+    def is_of_another_subject(self, token: Token) -> bool:
+        """Whether a value is what a subject has that is not a card: "Most PCs come with", "Memory in this
+        segment is"."""
+        start = self.text.rfind(";", 0, token.start) + 1
+        led = CUES["subject_and_verb"].match(self.text, start, token.start)
+        before = [t for t in self.tokens if led and start <= t.start < led.end("subject")]
+        if led is None or any(t.kind != "field" and t.dimension != "bare" and t.field != "architecture"
+                              for t in before):  # fmt: skip
+            return False
+        own = CUES["own_noun"].search(led["subject"])
+        fields = [t for t in before if t.kind == "field" and t.field]
+        placed = fields and CUES["in_or_on"].match(self.text, fields[-1].end, led.end("subject"))
+        others = CUES["other_noun"].search(f"{led['subject']} {'' if own else led['place'] or ''}")
+        return others is not None or not (led["place"] or own or (fields and not placed))
 
     @cached_property
     def goes_on(self) -> bool:

@@ -267,7 +267,10 @@ def _of_tokens(claim: Claim) -> Finding:
         return _finding(claim, why, wrong=spare < value.value * least < limit)
     if not weights:
         return _finding(claim, "nothing says which model, or how many requests run together")
-    count = claim.count if claim.count > 1 or CUES["one_gpu"].search(text) else IN_MACHINE
+    # "An H100 serves": one does.
+    own = re.sub(r"\ban? ", "one ", claim.context[0])
+    of_one = claim.count > 1 or CUES["one_gpu"].search(text) or CUES["one_gpu"].search(own)
+    count = claim.count if of_one else IN_MACHINE
     # Two operations a weight forwards, and twice as many backwards; adapters spare half of the latter.
     needed = value.value * weights * ((4 if CUES["adapters"].search(text) else 6) if training else 2)
     hidden = any(catalog.get(i).hides_peak for i in claim.gpu_ids)
@@ -276,7 +279,8 @@ def _of_tokens(claim: Claim) -> Finding:
     half = ("fp16", "bf16") if said and said <= {"fp16", "bf16", "amp", "mixed"} else ()
     best = 0.0 if hidden else count * max(_peak(i, half, sparse=not half) for i in claim.gpu_ids)
     named = "16 bits" if half else "any format"
-    why = f"needs {si(needed, 'FLOP/s', 3)} of at most {si(best, 'FLOP/s', 3)} in {named}, on {count} GPUs"
+    why = f"needs {si(needed, 'FLOP/s', 3)} of at most {si(best, 'FLOP/s', 3)} in {named}, on "
+    why += f"{'' if of_one else 'up to '}{count} GPU{'s' * (count > 1)}"
     return _finding(claim, why, wrong=needed > SPARE * best > 0)
 
 

@@ -203,26 +203,28 @@ _BEGIN = re.compile(
 
 
 def _firsts(op: Any, argument: Any) -> set[str]:
-    """The characters that what an item of a parsed pattern matches may begin with; "" for any."""
+    """The characters that what an item of a parsed pattern matches may begin with: "any", and "" where it may
+    match nothing."""
     kind = str(op)
     if kind == "LITERAL":
         return {chr(argument).lower()}
     if kind == "RANGE":
         return {chr(code).lower() for code in range(argument[0], argument[1] + 1)}
     if kind == "CATEGORY":
-        return set("0123456789") if str(argument) == "CATEGORY_DIGIT" else {""}
+        return set("0123456789") if str(argument) == "CATEGORY_DIGIT" else {"any"}
     if kind == "IN":
         return {first for item in argument for first in _firsts(*item)}
     if kind == "BRANCH":
         return {first for branch in argument[1] for first in _firsts("SEQUENCE", branch)}
     if kind != "SEQUENCE":
         # A group or a repetition ends with its items.
-        return _firsts("SEQUENCE", argument[-1]) if isinstance(argument, tuple) else {""}
+        return _firsts("SEQUENCE", argument[-1]) if isinstance(argument, tuple) else {"any"}
     found: set[str] = set()
     for one, inner in argument:
         if not str(one).startswith(("ASSERT", "AT")):
-            found |= _firsts(one, inner)
-            if not str(one).endswith("REPEAT") or inner[0]:
+            begins = _firsts(one, inner)
+            found |= begins - {""}
+            if "" not in begins and (not str(one).endswith("REPEAT") or inner[0]):
                 return found
     return found | {""}
 
@@ -247,7 +249,7 @@ def _typed(first: str) -> re.Pattern[str]:
     """What may begin with a character, as one expression: few alternatives are tried at a place."""
     fitting: dict[str, list[str]] = {}
     for name, before, after, alternatives in _begins():
-        if words := "|".join(one for firsts, one in alternatives if firsts & {first, ""}):
+        if words := "|".join(one for firsts, one in alternatives if firsts & {first, "any", ""}):
             fitting.setdefault(before, []).append(f"(?P<{name}>(?:{words}){after})")
     # What stands before all fields is said once: a class of twenty thousand letters takes milliseconds.
     every = (f"{before}(?:{'|'.join(each)})" for before, each in fitting.items())
