@@ -28,7 +28,7 @@ and only nodes of one level merge. Never more bytes than eager, the same operati
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -182,10 +182,9 @@ class Tape:
 
 def grouped(kernels: Iterable[Kernel]) -> tuple[Kernel, ...]:
     """Equal kernels as one with a count, in the order of their first."""
-    counts: dict[Kernel, int] = {}
+    counts = Counter[Kernel]()
     for kernel in kernels:
-        one = replace(kernel, count=1)
-        counts[one] = counts.get(one, 0) + kernel.count
+        counts[replace(kernel, count=1)] += kernel.count
     return tuple(replace(kernel, count=count) for kernel, count in counts.items())
 
 
@@ -229,14 +228,12 @@ class _Links:
 def fuse(tape: Tape) -> Tape:
     """The compiled step: merged nodes in a valid order, with the allocations that remain."""
     # Code is generated for the order in which operands lie.
-    plain = tuple(
-        replace(
-            node, name=node.name.partition(STRIDED)[0], beside=0.0,
-            turned=frozenset(v for v, _ in node.reads if node.kind == "copy" and STRIDED in node.name),
-        )
-        for node in tape.nodes
-    )  # fmt: skip
-    tape = replace(tape, nodes=_attentive(_once(replace(tape, nodes=plain))))
+    plain = list[Node]()
+    for node in tape.nodes:
+        name, strided, _ = node.name.partition(STRIDED)
+        turned = frozenset(v for v, _ in node.reads if strided and node.kind == "copy")
+        plain.append(replace(node, name=name, beside=0.0, turned=turned))
+    tape = replace(tape, nodes=_attentive(_once(replace(tape, nodes=tuple(plain)))))
     tape = replace(tape, nodes=_joined_whole(tape))
     tape = replace(tape, nodes=_inlined(tape))
     tape = replace(tape, nodes=tuple(replace(node, beside=_filled_up(node, tape)) for node in tape.nodes))

@@ -72,13 +72,6 @@ MASKED = ("aten.index", "aten.index_put", "aten.index_put_")
 # Sums of whole numbers and truths: torch copies these to the format of the result before it adds them
 # (aten/src/ATen/native/ReduceOpsUtils.h, `make_reduction`; of numbers in 16 bits its kernels widen each).
 WIDENED = ("aten.sum", "aten.prod", "aten.nansum", "aten.cumsum", "aten.cumprod")
-# Norms and softmax along rows: torch copies operands that lie otherwise (aten/src/ATen/native/cuda/
-# layer_norm_kernel.cu, SoftMax.cu); generated code reads them as they lie.
-ROWS = frozenset({
-    "aten.native_layer_norm", "aten.native_layer_norm_backward", "aten._fused_rms_norm",
-    "aten._fused_rms_norm_backward", "aten._softmax", "aten._softmax_backward_data", "aten._log_softmax",
-    "aten._log_softmax_backward_data",
-})  # fmt: skip
 # Under a dispatch mode backward makes new tensors of what it else changes in place where no one else holds it
 # (torch/csrc/autograd/input_buffer.cpp, FunctionsManual.cpp: `isTensorSubclassLike`).
 IN_PLACE = ("aten.add", "aten.scatter", "aten.scatter_add", "aten.index_put")
@@ -150,7 +143,6 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def __init__(self, *, compiled: bool) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self._compiled = compiled
         self._alone = None if compiled else _alone()
         self.nodes: list[Node] = []
         self.events: list[Event] = []
@@ -290,9 +282,6 @@ class Recorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if operator.name in CONVOLUTIONS:
             with self:
                 args = _in_order(operator.name, args)
-        if operator.name in ROWS and not self._compiled:
-            with self:
-                args = tuple(x.contiguous() if isinstance(x, Tensor) else x for x in args)
         host = args, kwargs
         args, kwargs = swapped(args, on_meta), {k: swapped(x, on_meta) for k, x in kwargs.items()}
         tensors = tensors_in((args, tuple(kwargs.values())))
