@@ -283,8 +283,8 @@ in tf32 took 13 GB of cuDNN beside 89 GB of tensors, eager inference 10 beside 1
 branches in bf16 half a GB beside one eagerly, and a tenth of that compiled. Compiled training holds less than
 is replayed where the compiler computes again what it does not keep (separate attention kernels of BERT, the
 U-Net), and where the gradient of a head is summed over chunks in 32 bits: replayed, all chunks' products are
-there until they are summed at once. The prompts of 256 were measured before the cache was written by rows: copies of values were put off to the end,
-and more than one layer's projections were there."""
+there until they are summed at once. The prompts of 256 were measured before the cache was written by rows:
+copies of values were put off to the end, and more than one layer's projections were there."""
 BRANCHED = ("googlenet", "inception-v3")
 WITH_HEAD = ("llm-124m", "llm-1b")
 

@@ -171,13 +171,8 @@ class Tape:
     @property
     def lasting(self) -> frozenset[int]:
         """Storages that were there before the step or are there after it."""
-        alive = set(self.start)
-        for kind, storage, _ in self.events:
-            if kind == ALLOCATE:
-                alive.add(storage)
-            elif kind == FREE:
-                alive.discard(storage)
-        return frozenset(alive | set(self.start))
+        last = {storage: kind for kind, storage, _ in self.events if kind != RUN}
+        return frozenset(self.start) | {storage for storage, kind in last.items() if kind == ALLOCATE}
 
 
 def grouped(kernels: Iterable[Kernel]) -> tuple[Kernel, ...]:
