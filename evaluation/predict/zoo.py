@@ -3,7 +3,8 @@
     python -m evaluation.predict.zoo results/zoo --split held [--calibrated] [--traces FOLDER]
 
 Networks are traced with the libraries that measured them (timm, torchvision, transformers: versions in
-each run's `environment.json`, as the GPU); `--traces` keeps the traces. Prints each row's error, then
+each run's `environment.json`, as the GPU); another version is another network now and then, so it is named.
+`--traces` keeps the traces. Prints each row's error, then
 of all rows and of each source and mode the mean and median error of time, the share of rows inside the 80 %
 interval, and errors of peak memory. `seen` families were used to fit classes and the host's costs; those
 `held` were not. `--calibrated` predicts with the file that `gpuwise calibrate` kept on that machine before
@@ -24,7 +25,9 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -60,6 +63,7 @@ def rows(folder: Path, split: str) -> Iterator[Row]:
         launch_s = rates.steady([row["launch_s"] for row in found])
         more = {"gpu": card(about["device"]).id, "run": path.parent.name, "run_launch_s": launch_s}
         more |= {"cleared": about.get("cleared", False), "machine": f"{folder.name}/{path.parent.name}"}
+        more["libraries"] = {name: about.get(name, "") for name in ("timm", "torchvision", "transformers")}
         more["calibration"] = next(folder.glob(f"calibration-{more['gpu']}.json"), None)
         for row in found:
             if split == "all" or held(row["family"]) == (split == "held"):
@@ -84,8 +88,18 @@ def calibrated(row: Row) -> Iterator[None]:
     rates.forget()
 
 
+@cache
+def note_version(library: str, measured: str) -> None:
+    """Say once that a library of networks is not the one that was measured."""
+    if (here := version(library)) != measured:
+        print(f"networks of {library} {here}, measured with {measured}", file=sys.stderr)
+
+
 def trace(row: Row) -> Trace:
     """The step of a row, as `experiments/zoo.py` ran it."""
+    library = row["source"].replace("hf", "transformers")
+    if library in row["libraries"]:
+        note_version(library, row["libraries"][library])
     sys.path.append(str(Path(__file__).parents[2] / "experiments"))
     # Modules of experiments/, which are no package.
     zoo: Any = import_module("zoo")

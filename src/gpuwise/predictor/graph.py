@@ -28,7 +28,7 @@ and only nodes of one level merge. Never more bytes than eager, the same operati
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -137,6 +137,7 @@ class Node:
     launches: int = 1
     fused: int = 1  # Operators that it replaces
     beside: float = 0.0  # Bytes that it takes beside its tensors while it runs, if it is not merged
+    turned: frozenset[int] = frozenset()  # Values whose elements it puts in another order
 
     def kernel(self) -> Kernel:
         """The kernel without its links; `launches` share flop and bytes evenly."""
@@ -170,21 +171,15 @@ class Tape:
     @property
     def lasting(self) -> frozenset[int]:
         """Storages that were there before the step or are there after it."""
-        alive = set(self.start)
-        for kind, storage, _ in self.events:
-            if kind == ALLOCATE:
-                alive.add(storage)
-            elif kind == FREE:
-                alive.discard(storage)
-        return frozenset(alive | set(self.start))
+        last = {storage: kind for kind, storage, _ in self.events if kind != RUN}
+        return frozenset(self.start) | {storage for storage, kind in last.items() if kind == ALLOCATE}
 
 
 def grouped(kernels: Iterable[Kernel]) -> tuple[Kernel, ...]:
     """Equal kernels as one with a count, in the order of their first."""
-    counts: dict[Kernel, int] = {}
+    counts = Counter[Kernel]()
     for kernel in kernels:
-        one = replace(kernel, count=1)
-        counts[one] = counts.get(one, 0) + kernel.count
+        counts[replace(kernel, count=1)] += kernel.count
     return tuple(replace(kernel, count=count) for kernel, count in counts.items())
 
 
@@ -228,8 +223,12 @@ class _Links:
 def fuse(tape: Tape) -> Tape:
     """The compiled step: merged nodes in a valid order, with the allocations that remain."""
     # Code is generated for the order in which operands lie.
-    plain = tuple(replace(node, name=node.name.partition(STRIDED)[0], beside=0.0) for node in tape.nodes)
-    tape = replace(tape, nodes=_attentive(_once(replace(tape, nodes=plain))))
+    plain = list[Node]()
+    for node in tape.nodes:
+        name, strided, _ = node.name.partition(STRIDED)
+        turned = frozenset(v for v, _ in node.reads if strided and node.kind == "copy")
+        plain.append(replace(node, name=name, beside=0.0, turned=turned))
+    tape = replace(tape, nodes=_attentive(_once(replace(tape, nodes=tuple(plain)))))
     tape = replace(tape, nodes=_joined_whole(tape))
     tape = replace(tape, nodes=_inlined(tape))
     tape = replace(tape, nodes=tuple(replace(node, beside=_filled_up(node, tape)) for node in tape.nodes))
@@ -412,7 +411,8 @@ def _inlined(tape: Tape) -> tuple[Node, ...]:
             flop, fused = (sum(getattr(n, of) for n in (*within, node)) for of in ("flop", "fused"))
             name = f"{within[0].name.partition('+')[0]}+{node.name.removeprefix('aten.')}"
             node = replace(node, name=name, flop=flop, fused=fused)
-        node = replace(node, reads=tuple(reads.items()))
+        turned = frozenset(reads if node.turned else ()).union(*(n.turned for n in within))
+        node = replace(node, reads=tuple(reads.items()), turned=turned)
         values = [value for value, _ in node.writes]
         readers = [tape.nodes[i] for value in values for i in links.readers[value]]
         simple = node.role == "map" and len(values) == 1 and tape.storage[values[0]] not in lasting
@@ -600,6 +600,11 @@ def _merge(members: list[Node], stored: set[int], again: dict[int, tuple[Touch, 
                 if real not in inside:
                     reads[real] = max(reads.get(real, 0.0), amount)
         writes.update((value, size) for value, size in node.writes if value in stored)
+    turned = set[int]()
+    for node in reversed(members):
+        turned |= node.turned
+        if any(value in turned for value, _ in node.writes):
+            turned |= {value for value, _ in node.reads}
     first, last = members[0], members[-1]
     kinds = {node.kind for node in members}
     biggest = max(members, key=lambda node: node.domain)
@@ -608,7 +613,7 @@ def _merge(members: list[Node], stored: set[int], again: dict[int, tuple[Touch, 
         role="column" if any(node.role == "column" for node in members) else biggest.role,
         name=first.name if len(members) == 1 else f"{first.name}+{last.name.removeprefix('aten.')}",
         flop=sum(node.flop for node in members), reads=tuple(reads.items()), writes=tuple(writes.items()),
-        fused=sum(node.fused for node in members), launches=1,
+        fused=sum(node.fused for node in members), launches=1, turned=frozenset(turned),
     )  # fmt: skip
 
 
@@ -653,10 +658,11 @@ def _events(nodes: tuple[Node, ...], tape: Tape) -> Iterable[Event]:
     for index, node in enumerate(nodes):
         dying = {tape.storage[value] for value, _ in node.reads} - lasting
         dying = {s for s in dying if last[s] == index and s in alive}
+        turned = {tape.storage[value] for value in node.turned}
         fresh = [s for s in dict.fromkeys(tape.storage[v] for v, _ in node.writes) if s not in alive]
         twice = node.name.rstrip("_").endswith(_TWICE) and len(node.reads) + 2 * (node.role == "row") > _FEW
         in_place = node.role not in ("opaque", "column") and not twice
-        reused = {s for s in dying if in_place and sizes[s] in {sizes[f] for f in fresh}}
+        reused = {s for s in dying - turned if in_place and sizes[s] in {sizes[f] for f in fresh}}
         yield from ((FREE, s, 0.0) for s in sorted(reused))
         yield from ((ALLOCATE, s, sizes[s]) for s in fresh)
         yield RUN, index, 0.0
@@ -707,7 +713,7 @@ def _live(
             ends[tape.storage[value]] = ends.get(tape.storage[value], (i, i))[0], i
     change, lasting = np.zeros(len(nodes) + 1), tape.lasting
     for storage, (first, last) in ends.items():
-        if storage in sizes:
+        if storage in sizes and (storage in lasting or last > first):  # results that nobody reads are none
             change[first] += sizes[storage]
             change[len(nodes) if storage in lasting else last + 1] -= sizes[storage]
     live, most = np.cumsum(change), dict[str, float]()

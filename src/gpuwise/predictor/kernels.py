@@ -316,11 +316,7 @@ def _product(kernel: Kernel, *, compiled: bool) -> list[str]:
     if len(kernel.shape) != 4:
         return [_width(kernel)]
     batch, m, n, k = kernel.shape
-    # Which sizes are rows in memory, where the name does not say: k in the forward pass, k or m backward.
-    rows = max(power_of_two(m), power_of_two(k)) if kernel.phase == "backward" else power_of_two(k)
-    _, _, stated = kernel.name.partition(ALIGNED_BY)
-    # A compiler fills rows up to whole loads (`torch._inductor.config.shape_padding`).
-    aligned = ALIGNED if compiled else min(power_of_two(n), rows, int(stated or ALIGNED))
+    aligned = _aligned(kernel, compiled=compiled)
     form = "grouped" if EXPERTS in kernel.name and batch > 1 else "single"
     if form == "single" and batch > 1:
         form = "batched" if min(m, n) > TINY else "batched tiny"
@@ -331,6 +327,16 @@ def _product(kernel: Kernel, *, compiled: bool) -> list[str]:
     # Where only rows of the result are uneven, sums over whole rows of both operands are slower still.
     whole = kernel.phase == "forward" and power_of_two(k) == ALIGNED
     return [_width(kernel), form, f"by {aligned}", *(["result"] if whole else [])]
+
+
+def _aligned(kernel: Kernel, *, compiled: bool) -> int:
+    """Elements of the rows of a product that are loaded at once."""
+    _, m, n, k = kernel.shape
+    # Which sizes are rows in memory, where the name does not say: k in the forward pass, k or m backward.
+    rows = max(power_of_two(m), power_of_two(k)) if kernel.phase == "backward" else power_of_two(k)
+    _, _, stated = kernel.name.partition(ALIGNED_BY)
+    # A compiler fills rows up to whole loads (`torch._inductor.config.shape_padding`).
+    return ALIGNED if compiled else min(power_of_two(n), rows, int(stated or ALIGNED))
 
 
 def power_of_two(size: int) -> int:
@@ -479,6 +485,8 @@ BYTES: Mapping[str, float] = {
 # How names of convolutions end whose tensors are in that order, and which cuDNN computes with all
 # multiplications: its algorithm was not searched for, or its window has gaps, which Winograd's method lacks.
 CHANNELS_FIRST, DIRECT = ":nchw", ":heuristic"
+# Rows and columns of a product's tile that its threads load one by one.
+_TILE = 128
 # Threads of a block of a norm; bytes that L2 still has when they were just written, 50 MB of an H200's.
 _NORM_THREADS, _NEAR = 512, 2**24
 # How names of kernels end that add rows by indices.
@@ -569,7 +577,7 @@ def arrays(kernels: Sequence[Kernel], *, compiled: bool = False) -> Kernels:
         cold=np.array([kernel.name.startswith(DECODES) for kernel in kernels], dtype=bool),
         routed=np.array([EXPERTS in k.name for k in kernels], dtype=bool),
         direct=direct,
-        handled=np.where(direct, flop / 2.0, [_handled(kernel) for kernel in kernels]),
+        handled=np.where(direct, flop / 2.0, [_handled(kernel, compiled=compiled) for kernel in kernels]),
         blocks=np.array([np.inf if compiled else _blocks(kernel) for kernel in kernels]),
         classes=of_kernels(kernels, compiled=compiled),
         groups=tuple(
@@ -611,10 +619,15 @@ def _moved(kernel: Kernel) -> float:
     return own + (_SUMMED * math.prod(kernel.shape[:3]) * kernel.shape[4] if summed else 0.0)
 
 
-def _handled(kernel: Kernel) -> float:
+def _handled(kernel: Kernel, *, compiled: bool) -> float:
     """Elements that threads handle: those of the result, or of what is read where that is larger. Norms along
     rows, what puts rows in order, and tables of whole loads (IndexKernel.cu, `vectorized_gather_kernel`) have
-    a block of threads for each row, however short; in kernels with arithmetic that hides it."""
+    a block of threads for each row, however short; in kernels with arithmetic that hides it, but for products
+    whose rows are not even pairs of 16 bits: less than four bytes no copy brings past the registers (PTX ISA,
+    `cp.async`), so that threads load the sides of every tile one by one."""
+    if kernel.kind == "matmul" and kernel.dtype in HALF and _aligned(kernel, compiled=compiled) == 1:
+        batch, m, n, k = kernel.shape
+        return float(batch * k * (m * math.ceil(n / _TILE) + n * math.ceil(m / _TILE)))
     if convolves(kernel) and rearranged(kernel.shape):
         images, channels, high, wide, outputs, *_, rows, columns = kernel.shape
         return float(images * (channels * high * wide + outputs * rows * columns))
