@@ -874,6 +874,7 @@ class _Reader(Worked):
             self.notes.append(f"{', '.join(taken)} is taken as {' and '.join(several)}{of_time}")
             precision = precision or "fp64"
             named, self.mixed = several[0], tuple((each, 1.0) for each in several[1:] and several)
+            self.mode = None  # Nothing learns in them
         seen = self.said(r"\bvision\b|\bcnns?\b|\bimagenet\b")
         if self.laptop and self.mode in ("infer", None) and named == "resnet50" and self.notes and not seen:
             named, self.notes = "mobile", [note for note in self.notes if "resnet50" not in note]

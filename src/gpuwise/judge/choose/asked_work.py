@@ -391,6 +391,7 @@ class Worked(Cards):
         model = is_model(more, None)
         mode = mode or next(iter(_modes(text)), None) or ("infer" if drawn or model else "train")
         mode = "train" if not (model or drawn) and mode != "infer" else mode
+        mode = "compute" if more == FP64 else mode
         also = self.fields.get("also", ())
         if named != more and not also:
             rest = self.plain[: part.start] + self.plain[part.stop :]
@@ -416,7 +417,7 @@ class Worked(Cards):
             self.fields["least_gb"] = max(needed, self.fields.get("least_gb", 0.0))
         self.fields["also"] = tuple(dict.fromkeys((*also, more if mode == "infer" else f"{mode}:{more}")))
         ways: dict[str, str] = {"infer": "running", "train": "training"}
-        ways |= {"lora": "lora of", "qlora": "qlora of"}
+        ways |= {"lora": "lora of", "qlora": "qlora of", "compute": "computing"}
         first, other = (ways.get(each, "fine-tuning") for each in (self.mode or "infer", mode))
         first = "computing" if named == FP64 else first
         other += " it" if more == named else f" {more}"
