@@ -19,6 +19,8 @@ from types import CodeType, FrameType, FunctionType, GeneratorType, ModuleType
 from typing import Any, Protocol
 from zlib import crc32
 
+import pytest
+
 _BRACES = re.compile(r"\{[^{}]*\}")
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 # Limits of a module within which texts are tried: shorter ones are met anyhow, longer ones take their time.
@@ -58,20 +60,28 @@ def answers(package: str, run: Callable[[], object], calls: Calls | None = None)
         forget(each)
     root = f"{Path(str(import_module(package).__file__)).parent}/"
     # By address: the hash of a code object is computed from all of it, at each call.
-    known = dict[int, tuple[set[int] | None, CodeType]]()
+    known = dict[int, set[int] | None]()
     given = dict[str, set[int]]()
+    unseen, kept = calls.unseen if calls is not None else {}, list[CodeType]()
+
+    def meet(code: CodeType) -> None:
+        path = code.co_filename.removeprefix(root)
+        ours = path != code.co_filename and not code.co_name.startswith("<")
+        name = f"{path.removesuffix('.py')}.{code.co_qualname}"
+        known[id(code)] = given.setdefault(name, set()) if ours else None
+        kept.append(code)
 
     def called(frame: FrameType, event: str, _: object) -> Any:
         code = frame.f_code
-        if id(code) not in known:
-            path = code.co_filename.removeprefix(root)
-            ours = path != code.co_filename and not code.co_name.startswith("<")
-            name = f"{path.removesuffix('.py')}.{code.co_qualname}"
-            known[id(code)] = given.setdefault(name, set()) if ours else None, code
-        heard = calls.enter(frame) if calls is not None and id(code) in calls.unseen else None
+        at = id(code)
+        if at not in known:
+            meet(code)
+        if known[at] is None and at not in unseen:
+            return None
+        heard = calls.enter(frame) if calls is not None and at in unseen else None
         if heard is None and frame.f_trace is None:
             frame.f_trace_lines = False
-            return None if known[id(code)][0] is None else ended
+            return None if known[at] is None else ended
         if heard is None:  # a generator goes on, and what hears of its lines stays
             return None
 
@@ -84,17 +94,33 @@ def answers(package: str, run: Callable[[], object], calls: Calls | None = None)
         return within
 
     def ended(frame: FrameType, event: str, answer: Any) -> Any:
-        sums = known[id(frame.f_code)][0]
+        sums = known[id(frame.f_code)]
         if event == "return" and sums is not None and not isinstance(answer, GeneratorType):
             sums.add(crc32(_text(frame, answer).encode()))
         return ended
 
     before = sys.gettrace()
-    sys.settrace(called)
-    try:
-        run()
-    finally:
-        sys.settrace(before)
+
+    def unheard(function: Callable[..., Any]) -> Callable[..., Any]:
+        """Patterns are read and compiled by two of five calls of all."""
+
+        def without(*given: Any) -> Any:
+            sys.settrace(before)
+            try:
+                return function(*given)
+            finally:
+                sys.settrace(called)
+
+        return without
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in (("_compiler", "compile"), ("_parser", "parse")):
+            patch.setattr(f"re.{module}.{name}", unheard(getattr(getattr(re, module), name)))
+        sys.settrace(called)
+        try:
+            run()
+        finally:
+            sys.settrace(before)
     sums = {name: crc32(repr(sorted(each)).encode()) for name, each in given.items() if each}
     return sorted(f"{name} {len(given[name])} {total:08x}" for name, total in sums.items())
 

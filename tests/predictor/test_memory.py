@@ -226,12 +226,22 @@ def rows() -> list[Row]:
             alone = c.get("framework", "torch") == "torch" and c.get("gpus", 1) == 1
             # The script recipe is not shipped; fp16 and tf32 differ from bf16 and fp32 in formats alone.
             alone &= row.recipe == "stock" or row.precision in ("bf16", "fp32")
+            # Recorded for seconds, to see what another row shows.
+            alone &= (row.name, row.recipe, row.precision, row.batch) not in ALIKE
             usual = modern(c.get("switches") or {}).items() <= asdict(USUAL).items()
             if alone and usual and m["status"] == "ok" and row.mode in ("train", "infer"):
                 found[row[:-1]] = row
     return list(found.values())
 
 
+ALIKE = (
+    ("bert-large", "script", "fp32", 64),  # in bf16, and ResNet-50 as the script has it in fp32
+    ("llama-3.1-8b-decode", "stock", "bf16", 1),  # at a batch of 2
+    ("llama-3.1-8b-prefill", "stock", "bf16", 2),  # of 1k and of 32k tokens
+    ("llm-1b-finetune", "stock", "bf16", 16),  # llm-1b-pretrain
+    ("qwen3-30b-a3b-qlora-checkpointed", "stock", "bf16", 1),  # its 25.3 GB: tests/predictor/test_fit.py
+)
+"""Name, recipe, precision and batch of rows that are not recorded here, and what shows the same."""
 RECIPES = {"tuned": "stock", "parity": "script", "stock": "stock", "script": "script"}
 """Raw files of either version -> today's, where no switch is set."""
 

@@ -25,9 +25,10 @@ from gpuwise.predictor.trace import About, record_workload, trace_module, trace_
 
 NETWORKS = tuple(n for n in workloads.names() if {"train", "infer"} & set(workloads.get(n).spec.modes))
 # Their toys are those of others: of the decoders one answers, reads, learns, and learns beside its weights.
+# Inception's layers are GoogLeNet's kinds.
 SAME_TOY = {
-    "resnet152", "bert-base", "bert-large-pretrain-s512", "llm-124m", "llm-1b-finetune", "llm-8b-lora",
-    "unet-sd15-1024", "dit-xl2-512",
+    "inception-v3", "resnet152", "bert-base", "bert-large-pretrain-s512", "llm-124m", "llm-1b-finetune",
+    "llm-8b-lora", "unet-sd15-1024", "dit-xl2-512",
     *(f"llm-{size}-{name}" for size in ("1b", "8b") for name in ("prefill-8k", "decode-8k")),
     "llm-8b-prefill", "llm-8b-decode",
 }  # fmt: skip

@@ -5,7 +5,6 @@ Results go to standard output, talk to standard error.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -250,7 +249,10 @@ def json_text(document: Any) -> str:
     """JSON of plain data; bytes are taken as JSON already."""
     if isinstance(document, bytes):  # results are encoded by msgspec
         return document.decode().rstrip("\n")
-    return json.dumps(document, indent=2, ensure_ascii=False)
+    import msgspec  # not for --help; the standard library indents in Python, a second for the whole catalog
+
+    # An `Amount` is a text; what is none is refused.
+    return msgspec.json.format(msgspec.json.encode(document, enc_hook=str.__str__), indent=2).decode()
 
 
 def today() -> date:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from msgspec import to_builtins
 
 from gpuwise.facts.catalog import Match, all_gpus, chips, confirmed, derive, fields, mentions
 from gpuwise.model.gpu import Fact, GpuSpec, Peak
@@ -272,11 +274,12 @@ def document(spec: GpuSpec) -> dict[str, Any]:
     """A GPU as plain data, sources included; `derived` holds what its own units and clocks give."""
     return {
         **picked(spec, "id name aliases device_names"),
-        "facts": [asdict(fact) for fact in spec.facts.values()],
-        "peaks": [asdict(peak) for peak in spec.peaks],
-        "more": [asdict(fact) for facts in spec.more.values() for fact in facts],
+        "facts": to_builtins([*spec.facts.values()]),
+        "peaks": to_builtins(spec.peaks),
+        "more": to_builtins([fact for facts in spec.more.values() for fact in facts]),
         "derived": [
-            asdict(row) | {"inputs": dict(row.inputs), "difference": row.difference, "agrees": row.agrees}
+            to_builtins(row)
+            | {"inputs": dict(row.inputs), "difference": row.difference, "agrees": row.agrees}
             for row in derive(spec)
         ],
     }

@@ -164,9 +164,9 @@ def test_the_longest_sentences_take_no_time(piece: str, slowness: float) -> None
     assert took_s() < slowness
 
 
-@pytest.mark.parametrize("line", ["Mean images/sec: 1200.5\n", "Mean  images/sec: 1200.5\n"])
-def test_a_log_of_many_speeds_takes_no_time(line: str, slowness: float) -> None:
-    log = "Device: T4\nUsed model: resnet50\n" + line * 8000
+def test_a_log_of_many_speeds_takes_no_time(slowness: float) -> None:
+    lines = "Mean images/sec: 1200.5\nMean  images/sec: 1200.5\n"
+    log = "Device: T4\nUsed model: resnet50\n" + lines * 4000
     took_s = stopwatch()
     found = audit.audit_text(log, "a.log")
     assert took_s() < 5 * slowness
@@ -234,7 +234,7 @@ def test_time_grows_with_length_only() -> None:
     section = "## T4\n\nThe T4 has 20 GB of memory.\n\n| GPU | TDP |\n|---|---|\n| L4 | 75 |\n| T4 | 70 |\n"
     section += "| A10 | 150 |\n\n"
     took_s = []
-    for sections in (1, 100, 400):  # the first loads facts
+    for sections in (1, 50, 200):  # the first loads facts
         watch = stopwatch()
         found = audit.audit_text(section * sections)
         took_s.append(watch())
