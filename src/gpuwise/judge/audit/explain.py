@@ -33,6 +33,8 @@ SHARED = OF_NAME | {"process_nm", "slots", "pcie_generation", "transistors"}
 FEW = 12
 # Fields of one GPU and no other that make a text its sheet.
 SHEET = 4
+# Wrong figures of one record that are all another product's: one may be by chance.
+COPIED = 2
 # Claims about one field of one GPU among which the right value is looked for.
 LOOKED = 500
 _PREFIXES = (1e3, 1e-3, 1024, 1 / 1024)
@@ -169,6 +171,30 @@ class Around:
             if len(theirs) > max(1, len(alone)) and not (named and alone):
                 return True
         return False
+
+    def records_of_others(self) -> set[tuple[int, tuple[str, ...]]]:
+        """The rows, columns and sections of which one other product explains several wrong figures and all
+        that is right: one that the text names, a variant, or the next of its range. But not where the same
+        table states that product's own figures: then they were copied."""
+        stating = defaultdict[tuple[int, str], int](int)
+        for (block, ids), right in self.agreed.items():
+            for gpu_id in ids if block >= GRID else ():
+                stating[block // GRID, gpu_id] = max(stating[block // GRID, gpu_id], len(right))
+        found = set[tuple[int, tuple[str, ...]]]()
+        for (block, ids), wrong in self.wrong.items():
+            fields = {c.field for c in wrong[:LOOKED]}
+            if len(fields) < COPIED:
+                continue
+            near = (other for i in ids for other in (*agree.family(i), *agree.next_to(i)))
+            every = [*wrong[:LOOKED], *self.agreed[block, ids].values()]
+            for other in dict.fromkeys((*self.gpus, *near)):
+                theirs = (replace(c, gpu_ids=(other,)) for c in every)
+                if other not in ids and stating[block // GRID, other] < COPIED and all(
+                    agrees(c) or not (c.field in fields or evidence_of(c)) for c in theirs
+                ):  # fmt: skip
+                    found.add((block, ids))
+                    break
+        return found
 
     def is_of_sheet(self, claim: Claim) -> bool:
         """Whether the claim, or the right value elsewhere, is of a list or row about this GPU alone."""
