@@ -247,7 +247,7 @@ class _Walk:
         named = found is not None
         beside = self.headings.get(level)
         self.headings = {above: one for above, one in self.headings.items() if above < level}
-        if found is None and beside is not None and layout.MODEL.fullmatch(text):
+        if found is None and beside is not None and layout.is_model(text):
             # Beside the section of a GPU that of a model which the catalog lacks.
             found = Subject(text.rstrip(":"), ())
         if found is None and level == PLAIN and before is not None and text:
@@ -420,9 +420,7 @@ class _Walk:
 
     def is_beside(self, line: Line, follows: Line | tuple[grid.Grid, Sequence[Line]] | None) -> bool:
         """Whether a line names a model that the catalog lacks, above its list, as that of a GPU is."""
-        pairs = (
-            _pairs(follows.text) if isinstance(follows, Line) and layout.MODEL.fullmatch(line.text) else ()
-        )
+        pairs = _pairs(follows.text) if isinstance(follows, Line) and layout.is_model(line.text) else ()
         stated = any(label_of(label).first for label, _ in pairs)
         return stated and self.headings.get(PLAIN + line.item) is not None
 
@@ -528,8 +526,7 @@ class _Walk:
         it = self.aside if CUES["pronoun"].match(above) else None
         # "Zorb 9900: 32 GB, 600 W": what stands behind a name that the catalog lacks is its own.
         name, colon, _ = above[:TITLE].partition(":")
-        model = bool(colon) and layout.MODEL.fullmatch(name) is not None
-        other = model and all(t.dimension == "bare" for t in scan(name))
+        other = bool(colon) and layout.is_model(name)
         if paragraph[0].line < self.below and CUES["of_processor"].match(self.scope.title):
             # "CPU cache" above "1.5 MB L2"
             name, other = self.scope.title, True

@@ -23,7 +23,10 @@ from gpuwise.model.judgement import Claim, Verdict
 OF_MEMORY = frozenset({"memory_bytes_per_s", "memory_bus_bits"})
 # A line that states another type of memory, and its rate, is of an edition that the catalog lacks: "RX 550 DDR3:
 # 14.4 GB/s".
-EDITION, EDITED = ("memory_type", "memory_bytes_per_s"), (*UNTELLING, "internal contradiction", "other variant")
+EDITION, EDITED = (
+    ("memory_type", "memory_bytes_per_s"),
+    (*UNTELLING, "internal contradiction", "other variant"),
+)
 # What programs measure, rates of arithmetic apart.
 MEASURED = frozenset({"memory_bytes_per_s", "link_bytes_per_s", "power_w", "boost_hz", "base_hz", "core_hz"})
 # Of so many GPUs a field that stands alike on lines is right, and so many times as often as it is wrong.
@@ -67,7 +70,9 @@ class Doubts:
         self.right = {_said(c) for c, v in self.judged if c.sure and v == "agrees"}
         self.sizes = {(*_size(c), c.block >= GRID) for c in claims if c.field == "memory_bytes"}
         self.outside = {(c.block, c.gpu_ids) for c, v in self.judged if v == "cannot tell" and _is_outside(c)}
-        wrongly = [{(c.line, c.gpu_ids) for c, v in self.judged if c.field == f and v != "agrees"} for f in EDITION]
+        wrongly = [
+            {(c.line, c.gpu_ids) for c, v in self.judged if c.field == f and v != "agrees"} for f in EDITION
+        ]
         self.editions = set.intersection(*wrongly)
         self.support, self.on_line = support, support.on_line
         self.count_groups()
@@ -106,7 +111,9 @@ class Doubts:
         self.groups: dict[str, Counter[str]] = defaultdict(Counter)
         self.measured: dict[int, Counter[str]] = defaultdict(Counter)
         self.moved: dict[tuple[int, str], set[tuple[str, ...]]] = defaultdict(set)
-        self.columns: dict[object, dict[Verdict, set[tuple[str, ...]]]] = defaultdict(lambda: defaultdict(set))
+        self.columns: dict[object, dict[Verdict, set[tuple[str, ...]]]] = defaultdict(
+            lambda: defaultdict(set)
+        )
         once = {
             (c.block >= GRID and n, c.gpu_ids, c.field, c.stated): (c, v)
             for n, (c, v) in enumerate(self.judged)

@@ -183,7 +183,8 @@ class Around:
         found = set[tuple[int, tuple[str, ...]]]()
         for (block, ids), wrong in self.wrong.items():
             fields = {c.field for c in wrong[:LOOKED]}
-            if len(fields) < COPIED:
+            # All counts of units, and all rates, follow from one of them.
+            if len({"cores" if f in OF_DIE else f.partition(":")[0] for f in fields}) < COPIED:
                 continue
             near = (other for i in ids for other in (*agree.family(i), *agree.next_to(i)))
             every = [*wrong[:LOOKED], *self.agreed[block, ids].values()]

@@ -359,6 +359,20 @@ def _is_of_system(text: str) -> bool:
     return any(CUES[cue].search(text) for cue in ("machine", "total", "times_gpus"))
 
 
+def _in_pairs(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...]:
+    """Rows "label | value | label | value" of one GPU, with each pair on a row of its own."""
+    wide = [row for row in rows if len(row) > 3 and row[0].text != row[1].text]
+    known = 0
+    for row in wide if not any(name_of(cell.text) for row in rows[:1] for cell in row) else ():
+        labels, values = ([scan(cell.text) for cell in row[n::2]] for n in (0, 1))
+        stated = [any(t.kind in ("value", "name") for t in tokens) for tokens in (*labels, *values)]
+        fields = {label_of(cell.text).first for cell in row[::2]}.difference(("", None))
+        known += len(row) % 2 == 0 and not any(stated[: len(labels)]) and any(stated) and len(fields) > 1
+    if known < LEAST or 2 * known < len(wide):
+        return rows
+    return tuple(row[n : n + 2] for row in rows for n in range(0, len(row), 2))
+
+
 def _stacked(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...]:
     """Tables that stand side by side, "GPU | VRAM | | GPU | VRAM", one below the other."""
     heads = [cell.text.strip().casefold() for cell in rows[0]] if rows else []
@@ -420,7 +434,7 @@ class Grid:
     """Whether columns are of VRAM or CPUs, beside which plain RAM is the machine's."""
 
     def __post_init__(self) -> None:
-        self.rows = _straight(_stacked(self.rows))
+        self.rows = _straight(_stacked(_in_pairs(self.rows)))
         heads_named = [name_of(cell.text) is not None for cell in self.rows[0]] if self.rows else []
         headed = heads_named in ([True, False, True], [True, False, False], [False, False, True])
         if (headed or len(self.scope.pair) == 2) and all(len(row) == 3 for row in self.rows):

@@ -66,7 +66,7 @@ _NAMED = re.compile(r"(?:\w{1,20} ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w{1
 # A graphics unit that is named by the machine or the processor around it: "Playstation 4 Slim GPU".
 _OTHER = re.compile(r"(?:[A-Z]\w{1,14} ){1,3}(?:\d{1,4}\w? )?(?:\w{1,10} )?(?:GPU|Graphics)(?: \w{1,4})?")
 # The same of any maker: "Zorb 9900 XT", "Voodoo5-5500".
-MODEL = re.compile(
+_OTHER_MODEL = re.compile(
     r"(?:[A-Z][A-Za-z]{1,15}[ -]){1,3}(?!20[0-3]\d)[A-Z]{0,3}\d{3,4}[A-Za-z]{0,2}(?: [A-Z]\w{0,9}){0,2}:?"
 )
 _SIDES = re.compile(r"([\w. -]{2,40}?) (?:vs\.?|versus) ([\w. -]{2,40})", re.IGNORECASE)
@@ -192,6 +192,11 @@ def _named_beside(lines: Sequence[Line]) -> tuple[Subject, ...]:
     if len(lines) != 3 or CUES["name_label"].fullmatch(lines[1].text.strip()) is None:
         return ()
     return side_by_side(f"{lines[0].text} vs {lines[2].text}")
+
+
+def is_model(text: str) -> bool:
+    """Whether a text is a name like that of a GPU which the catalog lacks: not "Power 300 W"."""
+    return _OTHER_MODEL.fullmatch(text) is not None and all(t.dimension == "bare" for t in scan(text))
 
 
 def side_by_side(text: str) -> tuple[Subject, ...]:
@@ -328,6 +333,9 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         # be unknown.
         corner = not rows and _names_two(cells, lines[at + 1 : at + 2])
         if len(cells) < 2 or (len(cells) == 2 and "\t" not in text and "|" not in text and not corner):
+            if _is_section(lines[at : at + 2], rows):
+                at += 1
+                continue
             break
         # "L40S | Data sheet" among rows with tabs is their title.
         follows = lines[at + 1].text if at + 1 < len(lines) else ""
@@ -367,6 +375,16 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     return (rows, at, True) if len(rows) > 1 else None
 
 
+def _is_section(lines: Sequence[Line], rows: Rows) -> bool:
+    """Whether a line stands among the rows of a table as a title: the next one begins with a GPU and is as
+    wide as the head."""
+    if not rows or len(lines) < 2 or len(lines[0].text) > SHORT or kind(lines[0].text) == "G":
+        return False
+    cells = (_TABS if "\t" in lines[1].text else _PARTED).split(lines[1].text.strip("| "))
+    title = all(t.kind not in ("value", "gpu") for t in scan(lines[0].text))
+    return title and len(cells) == len(rows[0]) > 2 and kind(cells[0].strip()) == "G"
+
+
 def _head_of_two(cells: Sequence[str], below: Sequence[Line]) -> list[str]:
     """The names in two lines, where nothing else stands in them and a row below has one more cell."""
     if len(below) < 2 or "|" not in below[0].text:
@@ -380,7 +398,7 @@ def _names_two(cells: Sequence[str], below: Sequence[Line]) -> bool:
     """Whether two cells are names of GPUs, of which one is known, above rows of three cells."""
     named = [kind(cell) == "G" for cell in cells]
     rows = [_PARTED.split(line.text.strip()) for line in below]
-    models = (_NAMED.fullmatch(cell) or MODEL.fullmatch(cell) for cell in cells)
+    models = (_NAMED.fullmatch(cell) or is_model(cell) for cell in cells)
     alike = all(of or model for of, model in zip(named, models, strict=True))
     return len(cells) == 2 and any(named) and alike and [len(row) for row in rows] == [3]
 
@@ -565,7 +583,10 @@ def _under_gpus(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     sides = title or (_GLUED.search(lines[start].text) and [one for g in gpus if (one := subject([g]))])
     # One line of something else may stand between two rows, or more with as many numbers each.
     alike = re.compile(rf"(?:\s[\d.,]+){{{len(gpus)}}}$")
-    while at < len(lines) and not _head(lines[at].text) and not _COMPARED.fullmatch(lines[at].text) and (
+    while at < len(lines) and not _head(lines[at].text) and not _COMPARED.fullmatch(lines[at].text) and not (
+        # A paragraph that is a name begins the list of that GPU.
+        kind(lines[at].text) == "G" and lines[at].paragraph != lines[at - 1].paragraph
+    ) and (
         missed < 2 or (missed < MOST_MISSED and (
             alike.search(lines[at].text[-SHORT:]) or (sides and not _PARTED.search(lines[at].text))
         ))
@@ -1122,7 +1143,7 @@ def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     header = [tuple(Cell(lines[start].line, li.text) for li in lines[start : start + gpus])] if gpus else []
     header = [(Cell(lines[start].line, ""), *row) for row in header]
     found = []
-    for pattern in (_before, _repeated, _between):
+    for pattern in (_before, _repeated, _between, _behind):
         rows, last = pattern(body, count)
         table = header + [_cells(row) for row in rows]
         found.append((Grid(tuple(table), scope).worth(), table, start + gpus + last))
@@ -1179,6 +1200,13 @@ def _before(body: Sequence[Line], count: int) -> Arranged:
             end = body.index(values[count - 1], at) + 1
         at = after
     return rows, end
+
+
+def _behind(body: Sequence[Line], count: int) -> Arranged:
+    """Value, value, label."""
+    rows, _ = _before(body[::-1], count)
+    rows = [(label, *values[::-1]) for label, *values in rows[::-1]]
+    return rows, body.index(rows[-1][0]) + 1 if rows else 0
 
 
 def _between(body: Sequence[Line], count: int) -> Arranged:
