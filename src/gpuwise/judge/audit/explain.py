@@ -186,11 +186,13 @@ class Around:
             # All counts of units, and all rates, follow from one of them.
             if len({"cores" if f in OF_DIE else f.partition(":")[0] for f in fields}) < COPIED:
                 continue
-            near = (other for i in ids for other in (*agree.family(i), *agree.next_to(i)))
             every = [*wrong[:LOOKED], *self.agreed[block, ids].values()]
-            for other in dict.fromkeys((*self.gpus, *near)):
+            near = {other for i in ids for other in (*agree.family(i), *agree.next_to(i))}
+            if block < GRID and len({c.line for c in every}) == 1:
+                near = set()  # A sentence names what it is about, or goes on about another GPU of the text
+            for other in {*self.gpus, *near}.difference(ids):
                 theirs = (replace(c, gpu_ids=(other,)) for c in every)
-                if other not in ids and stating[block // GRID, other] < COPIED and all(
+                if stating[block // GRID, other] < COPIED and all(
                     agrees(c) or not (c.field in fields or evidence_of(c)) for c in theirs
                 ):  # fmt: skip
                     found.add((block, ids))
