@@ -893,6 +893,7 @@ class Grid:
             own = [[t.field for t in scan(cell.text) if t.kind == "field" or t.field == "memory_type"]
                    for cell, _ in beside]  # fmt: skip
             plain = label.fields in ((), ("peak:",)) and (first or not all(map(any, own)))
+            plain = plain and not (columns is self.columns and any(self.is_list(c, label) for c, _ in beside))
             label, sure = (self.inferred(first, beside) if plain else None) or (label, True)
             for column, owner in columns.items():
                 # "RTX 4090 (tok/s)" over rows of models.

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from itertools import accumulate, groupby, pairwise, permutations, zip_longest
 
-from gpuwise.judge.audit.cells import NEAR, Label, Reading, label_of, readings
+from gpuwise.judge.audit.cells import NEAR, Label, Reading, label_of, own_field, readings
 from gpuwise.judge.audit.grid import (
     INFERRED,
     LARGE,
@@ -50,6 +50,9 @@ MOST_CELL = 14
 MOST_PARTS = 4
 # Cells of such a row that the catalog does not confirm.
 MOST_ODD = 2
+
+# Characters of a list of each GPU of a line.
+TURNS = 200
 
 # A word of a row, "2 x 104" one of them.
 _WORD = re.compile(r"\d+ ?[x\u00d7] ?\d\S*|\S+")
@@ -592,6 +595,8 @@ def _under_gpus(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         ))
     ):  # fmt: skip
         row, end = _values_of(lines[at], gpus), at + 1
+        if row is None or len(row) == 1:
+            row = _by_turns(lines[at], len(gpus)) or row
         if sides and (row is None or len(row) == 1) and (apart := _sides(lines[at].text, sides)):
             row = tuple(Cell(lines[at].line, cell) for cell in apart)
         if row is not None and len(row) == 1 and row[0].text[-1:].isdigit():
@@ -706,6 +711,31 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
         return parted
     # A row that belongs to the table, though nobody can tell its values apart.
     return (Cell(line.line, text),) if tokens[first].start < SHORT and label.fields else None
+
+
+def _by_turns(line: Line, count: int) -> tuple[Cell, ...] | None:
+    """The words in front and the list of each GPU, where a line states the same of each in turn: "Memory 8 GB
+    GDDR6, 256 bit 12 GB GDDR6, 192 bit"."""
+    text = line.text
+    tokens = scan(text) if len(text) <= TURNS * count else ()
+    stated = [
+        (own_field(text, tokens, n) or t.dimension if t.kind == "value" else t.field, t.start)
+        for n, t in enumerate(tokens) if t.kind in ("value", "name")
+    ]  # fmt: skip
+    said = Counter(of for of, _ in stated if of not in ("bare", "other", "none"))
+    # What stands twice in each list, or in some of them alone, does not show where one begins.
+    turn = next((of for of, times in said.items() if times == count), None)
+    starts = [at for of, at in stated if of == turn]
+    lists = [
+        {of for of, at in stated if a <= at < b and of in said} for a, b in pairwise([*starts, len(text)])
+    ]
+    first = stated[0][1] if stated else 0
+    if len(lists) != count or len(lists[0]) < 2 or any(one != lists[0] for one in lists) or (
+        any(t.kind == "gpu" for t in tokens) or label_of(text[:first]).fields[1:]
+    ):  # fmt: skip
+        return None
+    cells = (text[a:b].strip(" ,;?") for a, b in pairwise([*starts, len(text)]))
+    return tuple(Cell(line.line, cell) for cell in (text[:first].strip(" ,;?"), *cells))
 
 
 def _even(label: Label, text: str, count: int) -> list[str]:
