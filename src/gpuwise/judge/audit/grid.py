@@ -630,7 +630,11 @@ class Grid:
         count, right = Counter(p.column for p in short), Counter(p.column for p in short if p.known)
         standing = {at for at, n in count.items() if n > LEAST and right[at] >= FIRM * n}
         # "2x186 GB" makes the row one of a pair of GPUs; the rest may be of both together.
-        doubled = {(p.row, p.owner.text) for p in best if p.reading.token.count > 1 == p.owner.count}
+        doubled = {
+            (p.row, p.owner.text) for p in best
+            # But "8 x 100 GB/s" is of the links of one.
+            if p.reading.token.count > 1 == p.owner.count and p.reading.field != "link_bytes_per_s"
+        }  # fmt: skip
         of_all, along = set[tuple[object, ...]](), False
         if any(best is one for one in options[:2]) and best:
             along = best is options[1]
