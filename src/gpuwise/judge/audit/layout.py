@@ -664,6 +664,8 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     # Where numbers lost the gaps between them, a comma for thousands and a year still tell their ends.
     text = _NUMBERS.sub(lambda m: " ".join(["", *_NUMBER.findall(m[0])]), line.text)
     text = _DATES.sub(" ", _NOT_GIVEN.sub(" N/A ", text))
+    # "350W / 150 W" is one value of each.
+    text = text.replace(" / ", " ") if text.count(" / ") == len(gpus) - 1 else text
     tokens = _with_empty(text) if len(text) <= ROW and not text.endswith(".") else ()
     kinds, marks = ("value", "name"), ("dense", "sparse")
     # "Street price (Feb 2026)" states no date, "Transistors (10 billion)" no count.
