@@ -406,6 +406,19 @@ def _names_two(cells: Sequence[str], below: Sequence[Line]) -> bool:
     return len(cells) == 2 and any(named) and alike and [len(row) for row in rows] == [3]
 
 
+def _lists_beside(lines: Sequence[Line], start: int, scope: Scope) -> Found:
+    """Names of GPUs with wide gaps between them, and below each its list: "TDP: 72 W    TDP: 70 W"."""
+    names = _PARTED.split(lines[start].text)
+    rows: Rows = []
+    for line in lines[start + 1 :] if len(names) > 1 and all(kind(name) == "G" for name in names) else ():
+        pairs = [cell.partition(":")[::2] for cell in _PARTED.split(line.text)]
+        if len({label for label, _ in pairs}) > 1 or len(pairs) != len(names) or not all(v for _, v in pairs):
+            break
+        rows.append(tuple(Cell(line.line, cell.strip()) for cell in (pairs[0][0], *(v for _, v in pairs))))
+    head = tuple(Cell(lines[start].line, name) for name in ("", *names))
+    return ([head, *rows], start + 1 + len(rows), True) if len(rows) > 1 else None
+
+
 def _separated(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """A line of field words between commas or slashes, then lines of a GPU and as many values: what a program
     prints as CSV, or "Cheat sheet (cores / VRAM / watts)" above "4090: 16384 / 24 / 450"."""
@@ -1313,6 +1326,6 @@ def _again(kinds: Sequence[object], count: int) -> Iterator[tuple[int, int]]:
 
 # In the order in which they are tried.
 READERS: tuple[Callable[[Sequence[Line], int, Scope], Found], ...] = (
-    _broken, _delimited, _separated, _under_one_word, _under_fields, _in_one_line, _under_gpus,
+    _broken, _lists_beside, _delimited, _separated, _under_one_word, _under_fields, _in_one_line, _under_gpus,
     _in_parentheses, _of_one_shape, _rows_of_lines, _columns_of_lines,
 )  # fmt: skip
