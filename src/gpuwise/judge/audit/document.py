@@ -47,6 +47,7 @@ _ENDS = re.compile(r"[A-Za-z0-9)][.!?] (?=[A-Z])")
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
 _BARS, _OF_CORES = re.compile(r"\s[|\u00b7\u2022]\s"), re.compile(r"^(?:tensor|rt)$", re.IGNORECASE)
 _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
+_CAPTION = re.compile(r"\W*tab(?:le|\.) ?(?:\d|[IVX]+\b)", re.IGNORECASE)
 # A line that begins with a name and a colon, or the mark of a log, goes on about nothing before it.
 # But not a clause: "... What" / "holds it back is memory: its ...".
 _NAMED = re.compile(r"(?!(?-i:[a-z]+(?: [a-z]+){3,12}:))[\w .()/-]{2,60}:(?:\s|$)|\[?\d{1,2}:\d\d|\W{3}\w")
@@ -212,7 +213,7 @@ class _Walk:
         return replace(next(iter(self.spoken.values())), sure=False)
 
     def found(self) -> Iterator[Claim | Left]:
-        at = 0
+        at, captioned = 0, None
         while at < len(self.blocks):
             block = self.blocks[at]
             at += 1
@@ -224,6 +225,12 @@ class _Walk:
                 # A heading may claim something itself: "RTX 4090 (24 GB)".
                 yield from self.prose([Line(block.line, block.text, 0, 0)])
             elif isinstance(block, Table):
+                follows = self.blocks[at] if at < len(self.blocks) else None
+                if isinstance(follows, Line) and _CAPTION.match(follows.text) and (
+                    at < 2 or self.blocks[at - 2] is captioned or not _CAPTION.match(self.scope.above)
+                ):  # fmt: skip
+                    # Captions stand below the tables.
+                    self.scope, captioned = replace(self.scope, above=follows.text), follows
                 yield from self.table(grid.Grid(block.rows, self.scope))
             else:
                 run = [block]

@@ -856,6 +856,7 @@ class Grid:
         formats = {t.field for _, one in others for t in one if t.field in FORMATS}
         if own == ("peak:",) and len(formats) == 1:
             return replace(label, fields=(*formats,))
+        others = [(t, one) for t, one in others if all(w.kind != "gpu" for w in one)]
         words = [t for t, one in others if (one and all(w.kind == "field" for w in one)) or label_of(t).unit]
         if own or not 0 < len(words) < 3 or any(t.kind == "value" for _, one in others for t in one):
             return label
