@@ -220,6 +220,11 @@ class _Walk:
             key = f"{block.text}:" if isinstance(block, Heading) and block.level == PLAIN else ""
             if name := _of_another(key):
                 self.headings, self.recent = {PLAIN + 1: Subject(name, ())}, None
+            elif isinstance(block, Heading) and subject_of(block.text) is None and (
+                pairs := [*_pairs(block.text)]
+            ):  # fmt: skip
+                # "TDP: 72 W" above the rule that ends a record
+                yield from self.pairs(Line(block.line, block.text, 0, 0), pairs)
             elif isinstance(block, Heading):
                 self.heading(block.level, block.text, block.line)
                 # A heading may claim something itself: "RTX 4090 (24 GB)".
