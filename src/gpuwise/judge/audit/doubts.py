@@ -15,7 +15,7 @@ from gpuwise.facts import catalog
 from gpuwise.judge.audit import agree, explain
 from gpuwise.judge.audit.agree import OF_WIDTH, evidence_of, gpus_with, numbers_of
 from gpuwise.judge.audit.evidence import alike
-from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around
+from gpuwise.judge.audit.explain import TAKEN_FOR_OTHER, UNTELLING, Around
 from gpuwise.judge.audit.support import CONFIRMED, GRID, Support
 from gpuwise.judge.audit.words import COUNTS
 from gpuwise.model.judgement import Claim, Verdict
@@ -35,8 +35,7 @@ OF_CELLS = ("memory_bytes", "memory_type")
 # A figure that is so many times the known one, or less, and of no known kind of error is of something else;
 # a clock beyond so many times is a processor's.
 OTHER, CPU = 10.0, 1.45
-# Where so many GPUs of a column have another GPU's figure, its cells were read one place off; where all that
-# it says of so many is wrong, it is of another field.
+# Where all that a column says of so many GPUs is wrong, it is of another field, or was read one place off.
 MOVED = 3
 # Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text.
 MOSTLY = 4
@@ -64,7 +63,7 @@ class Doubts:
         self.last = max((claim.line for claim in claims), default=0)
         self.several = len({claim.gpu_ids for claim in claims}) > 1
         # Of a sheet, whose every claim is of one GPU, no other one can be the owner.
-        self.sheet = _is_sheet(claims) and not _is_of_another(wrong)
+        self.sheet = _is_sheet(claims)
         self.of_others = self.text.records_of_others()
         self.said = Counter(map(_said, claims))
         self.right = {_said(c) for c, v in self.judged if c.sure and v == "agrees"}
@@ -87,8 +86,7 @@ class Doubts:
         if (
             self.is_measured(claim)
             or (claim.block, claim.gpu_ids) in self.of_others
-            or (kind not in TAKEN_FOR_OTHER and self.is_misread(claim))
-            or (claim.block >= GRID and len(self.moved[claim.block // GRID, claim.field]) >= MOVED)
+            or (kind not in TAKEN_FOR_OTHER and not agree.counts_bits(claim) and self.is_misread(claim))
             or self.is_said_rightly(claim, kind)
             or self.is_far_off(claim, kind)
             or (twice and not of_sheet and self.is_unowned(claim))
@@ -100,8 +98,6 @@ class Doubts:
             self.fails(claim)
             or self.is_weak(claim, kind)
             or (not of_sheet and (self.is_of_stranger(claim) or self.is_in_passing(claim)))
-            # In a column that is right for others, another GPU's figures were copied, not misread.
-            or (self.support.of(claim) < CONFIRMED and self.text.is_of_other(claim))
             or self.is_foreign(claim)
         )
 
@@ -110,7 +106,6 @@ class Doubts:
         table; a figure that a text repeats counts once."""
         self.groups: dict[str, Counter[str]] = defaultdict(Counter)
         self.measured: dict[int, Counter[str]] = defaultdict(Counter)
-        self.moved: dict[tuple[int, str], set[tuple[str, ...]]] = defaultdict(set)
         self.columns: dict[object, dict[Verdict, set[tuple[str, ...]]]] = defaultdict(
             lambda: defaultdict(set)
         )
@@ -122,8 +117,6 @@ class Doubts:
             # A rate of the other kind is read right: of just this GPU and format.
             if verdict == "contradicts" and (self.text.mechanism(claim) or ("",))[0] in TAKEN_FOR_OTHER:
                 verdict = "agrees"
-            elif verdict == "contradicts" and self.text.name(claim)[0] == explain.NEIGHBOUR:
-                self.moved[claim.block // GRID, claim.field].add(claim.gpu_ids)
             self.columns[self.support.column_of(claim)][verdict].add(claim.gpu_ids)
             self.groups[claim.group][verdict] += 1
             self.measured[claim.block // GRID][verdict] += claim.block >= GRID and _is_measured(claim)
@@ -303,14 +296,6 @@ def _is_sheet(claims: Sequence[Claim]) -> bool:
     fields = {claim.field for claim in claims if claim.sure}
     one = len({claim.gpu_ids for claim in claims}) == 1 and not any(claim.several for claim in claims)
     return one and len(fields) >= explain.SHEET and max(lines) - min(lines) < SHEET_LINES
-
-
-def _is_of_another(wrong: Sequence[Claim]) -> bool:
-    """Whether all that is wrong is right of one other product: the name may be the wrong one."""
-    claims = [claim for claim in wrong if claim.field not in SHARED]
-    own = {sibling for claim in claims[:1] for i in claim.gpu_ids for sibling in (i, *agree.family(i))}
-    having = [gpus_with(claim.field, claim.values) for claim in claims]
-    return bool(having and frozenset.intersection(*having) - own)
 
 
 def _is_measured(claim: Claim) -> bool:

@@ -146,32 +146,6 @@ class Around:
                 return NEIGHBOUR, f"this is the figure of {catalog.get(other).name}, which stands beside it"
         return None
 
-    def is_of_other(self, claim: Claim) -> bool:
-        """Whether what its row or section says of its GPU is right of one other product, and no more of it
-        alone: one whose name was not read ("4080 S"), or one that the text names and then calls "it"."""
-        if self.explain(claim)[0] in (*TAKEN_FOR_OTHER, "digit swap", "capability"):
-            return False
-        twins = (twin for gpu_id in claim.gpu_ids for twin in agree.twins_of(gpu_id))
-        own = {*map(agree.product, (*claim.gpu_ids, *twins))}
-        every = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
-        # A sparse rate of its own says nothing of another one that has the same.
-        wrong = [c for c in every if gpus_with(c.field, c.values).isdisjoint(c.gpu_ids)]
-        right = self.agreed[claim.block, claim.gpu_ids].values()
-        siblings = (other for gpu_id in claim.gpu_ids for other in agree.family(gpu_id))
-        for other in dict.fromkeys((*self.gpus, *siblings)):
-            if agree.product(other) in own or other not in gpus_with(claim.field, claim.values):
-                continue
-            named = other in self.gpus
-            # A sentence goes on about the other one.
-            theirs, alone = (
-                {c.field for c in claims if (other in gpus_with(c.field, c.values)) == of_it
-                 and (not named or claim.block >= GRID or c.line == claim.line)}
-                for claims, of_it in ((wrong, True), (right, False))
-            )  # fmt: skip
-            if len(theirs) > max(1, len(alone)) and not (named and alone):
-                return True
-        return False
-
     def records_of_others(self) -> set[tuple[int, tuple[str, ...]]]:
         """The rows, columns and sections of which one other product explains several wrong figures and all
         that is right: one that the text names, a variant, or the next of its range. But not where the same

@@ -363,7 +363,7 @@ def _in_pairs(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...
     """Rows "label | value | label | value" of one GPU, with each pair on a row of its own."""
     wide = [row for row in rows if len(row) > 3 and row[0].text != row[1].text]
     known = 0
-    for row in wide if not any(name_of(cell.text) for row in rows[:1] for cell in row) else ():
+    for row in wide if not any(name_of(cell.text) for head in rows[:1] for cell in head) else ():
         labels, values = ([scan(cell.text) for cell in row[n::2]] for n in (0, 1))
         stated = [any(t.kind in ("value", "name") for t in tokens) for tokens in (*labels, *values)]
         fields = {label_of(cell.text).first for cell in row[::2]}.difference(("", None))
