@@ -409,8 +409,10 @@ def _names_two(cells: Sequence[str], below: Sequence[Line]) -> bool:
 def _lists_beside(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """Names of GPUs with wide gaps between them, and below each its list: "TDP: 72 W    TDP: 70 W"."""
     names = _PARTED.split(lines[start].text)
+    if len(names) < 2 or any(kind(name) != "G" for name in names):
+        return None
     rows: Rows = []
-    for line in lines[start + 1 :] if len(names) > 1 and all(kind(name) == "G" for name in names) else ():
+    for line in lines[start + 1 :]:
         pairs = [cell.partition(":")[::2] for cell in _PARTED.split(line.text)]
         if len({label for label, _ in pairs}) > 1 or len(pairs) != len(names) or not all(v for _, v in pairs):
             break
