@@ -524,7 +524,9 @@ class Grid:
         # "Table 2: Memory bandwidth (GB/s)" says what numbers below "Value" may be, and in which unit.
         said = [label_of(text) for text in dict.fromkeys(around[:2]) if len(text) <= NAME]
         self.captions = [
-            la for la in said if len(la.fields) == 1 and (la.unit or FIELDS[la.fields[0]].dimension == "count")
+            la
+            for la in said
+            if len(la.fields) == 1 and (la.unit or FIELDS[la.fields[0]].dimension == "count")
         ]
         self.units = {la.first: la.unit for la in self.captions}
         self.measured = any(

@@ -668,7 +668,9 @@ class _Choice(Sentence):
         if around or cpu or (dimension == "w" and CUES["whole_machine"].search(" W ".join(clause))):
             return
         if own is not None and own != "peak:" and not (own.startswith("peak:") and dimension == "count"):
-            if not (foreign and own not in ("l1_bytes", "l2_bytes") and dimension != "op/s") and not self.is_of_part(place):
+            if not (
+                foreign and own not in ("l1_bytes", "l2_bytes") and dimension != "op/s"
+            ) and not self.is_of_part(place):
                 yield 0.0, own
             return
         if dimension == "op/s":
