@@ -503,8 +503,8 @@ class Grid:
             n for n, row in enumerate(self.rows) if any(_PART.search(c.text) for c in row)
         )
         # Or those of the first row: "~45 t/s".
-        first = (c.text for row in self.rows[1:2] for c in row if re.match(r"[~\u2248]?\d", c.text))
-        self.tokens = any(CUES["tokens"].search(text) for text in (*around, *first))
+        rated = (c.text for row in self.rows[1:2] for c in row if re.match(r"[~\u2248]?\d", c.text))
+        self.tokens = any(CUES["tokens"].search(text) for text in (*around, *rated))
         self.tokens |= any(map(speaks_of_tokens, around[:2]))
         self.above = frozenset(
             c
