@@ -15,7 +15,7 @@ from gpuwise.facts import catalog
 from gpuwise.judge.audit import agree, explain
 from gpuwise.judge.audit.agree import OF_WIDTH, evidence_of, gpus_with, numbers_of
 from gpuwise.judge.audit.evidence import alike
-from gpuwise.judge.audit.explain import TAKEN_FOR_OTHER, UNTELLING, Around
+from gpuwise.judge.audit.explain import SHARED, TAKEN_FOR_OTHER, UNTELLING, Around
 from gpuwise.judge.audit.support import CONFIRMED, GRID, Support
 from gpuwise.judge.audit.words import COUNTS
 from gpuwise.model.judgement import Claim, Verdict
@@ -64,7 +64,7 @@ class Doubts:
         self.last = max((claim.line for claim in claims), default=0)
         self.several = len({claim.gpu_ids for claim in claims}) > 1
         # Of a sheet, whose every claim is of one GPU, no other one can be the owner.
-        self.sheet = _is_sheet(claims)
+        self.sheet = _is_sheet(claims) and not _is_of_another(wrong)
         self.of_others = self.text.records_of_others()
         self.said = Counter(map(_said, claims))
         self.right = {_said(c) for c, v in self.judged if c.sure and v == "agrees"}
@@ -301,6 +301,14 @@ def _is_sheet(claims: Sequence[Claim]) -> bool:
     fields = {claim.field for claim in claims if claim.sure}
     one = len({claim.gpu_ids for claim in claims}) == 1 and not any(claim.several for claim in claims)
     return one and len(fields) >= explain.SHEET and max(lines) - min(lines) < SHEET_LINES
+
+
+def _is_of_another(wrong: Sequence[Claim]) -> bool:
+    """Whether all that is wrong is right of one other product: the name may be the wrong one."""
+    claims = [claim for claim in wrong if claim.field not in SHARED]
+    own = {sibling for claim in claims[:1] for i in claim.gpu_ids for sibling in (i, *agree.family(i))}
+    having = [gpus_with(claim.field, claim.values) for claim in claims]
+    return bool(having and frozenset.intersection(*having) - own)
 
 
 def _is_measured(claim: Claim) -> bool:
