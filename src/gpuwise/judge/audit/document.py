@@ -47,6 +47,7 @@ _ENDS = re.compile(r"[A-Za-z0-9)][.!?] (?=[A-Z])")
 _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
 _BARS, _OF_CORES = re.compile(r"\s[|\u00b7\u2022]\s"), re.compile(r"^(?:tensor|rt)$", re.IGNORECASE)
 _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
+_CAPTION = re.compile(r"\W*tab(?:le|\.) ?(?:\d|[IVX]+\b)", re.IGNORECASE)
 # A line that begins with a name and a colon, or the mark of a log, goes on about nothing before it.
 # But not a clause: "... What" / "holds it back is memory: its ...".
 _NAMED = re.compile(r"(?!(?-i:[a-z]+(?: [a-z]+){3,12}:))[\w .()/-]{2,60}:(?:\s|$)|\[?\d{1,2}:\d\d|\W{3}\w")
@@ -212,18 +213,29 @@ class _Walk:
         return replace(next(iter(self.spoken.values())), sure=False)
 
     def found(self) -> Iterator[Claim | Left]:
-        at = 0
+        at, captioned = 0, None
         while at < len(self.blocks):
             block = self.blocks[at]
             at += 1
             key = f"{block.text}:" if isinstance(block, Heading) and block.level == PLAIN else ""
             if name := _of_another(key):
                 self.headings, self.recent = {PLAIN + 1: Subject(name, ())}, None
+            elif isinstance(block, Heading) and subject_of(block.text) is None and (
+                pairs := [*_pairs(block.text)]
+            ):  # fmt: skip
+                # "TDP: 72 W" above the rule that ends a record
+                yield from self.pairs(Line(block.line, block.text, 0, 0), pairs)
             elif isinstance(block, Heading):
                 self.heading(block.level, block.text, block.line)
                 # A heading may claim something itself: "RTX 4090 (24 GB)".
                 yield from self.prose([Line(block.line, block.text, 0, 0)])
             elif isinstance(block, Table):
+                follows = self.blocks[at] if at < len(self.blocks) else None
+                if isinstance(follows, Line) and _CAPTION.match(follows.text) and (
+                    at < 2 or self.blocks[at - 2] is captioned or not _CAPTION.match(self.scope.above)
+                ):  # fmt: skip
+                    # Captions stand below the tables.
+                    self.scope, captioned = replace(self.scope, above=follows.text), follows
                 yield from self.table(grid.Grid(block.rows, self.scope))
             else:
                 run = [block]
@@ -247,7 +259,7 @@ class _Walk:
         named = found is not None
         beside = self.headings.get(level)
         self.headings = {above: one for above, one in self.headings.items() if above < level}
-        if found is None and layout.MODEL.fullmatch(text) and (
+        if found is None and layout.is_model(text) and (
             beside is not None or (before is None and level < PLAIN)
         ):  # fmt: skip
             # A model which the catalog lacks, beside the section of a GPU or where there was none.
@@ -423,9 +435,7 @@ class _Walk:
 
     def is_beside(self, line: Line, follows: Line | tuple[grid.Grid, Sequence[Line]] | None) -> bool:
         """Whether a line names a model that the catalog lacks, above its list, as that of a GPU is."""
-        pairs = (
-            _pairs(follows.text) if isinstance(follows, Line) and layout.MODEL.fullmatch(line.text) else ()
-        )
+        pairs = _pairs(follows.text) if isinstance(follows, Line) and layout.is_model(line.text) else ()
         stated = any(label_of(label).first for label, _ in pairs)
         return stated and self.headings.get(PLAIN + line.item) is not None
 
@@ -531,8 +541,7 @@ class _Walk:
         it = self.aside if CUES["pronoun"].match(above) else None
         # "Zorb 9900: 32 GB, 600 W": what stands behind a name that the catalog lacks is its own.
         name, colon, _ = above[:TITLE].partition(":")
-        model = bool(colon) and layout.MODEL.fullmatch(name) is not None
-        other = model and all(t.dimension == "bare" for t in scan(name))
+        other = bool(colon) and layout.is_model(name)
         if paragraph[0].line < self.below and CUES["of_processor"].match(self.scope.title):
             # "CPU cache" above "1.5 MB L2"
             name, other = self.scope.title, True

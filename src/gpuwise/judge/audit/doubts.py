@@ -33,7 +33,8 @@ OF_CELLS = ("memory_bytes", "memory_type")
 # A figure that is so many times the known one, or less, and of no known kind of error is of something else;
 # a clock beyond so many times is a processor's.
 OTHER, CPU = 10.0, 1.45
-# Where so many GPUs of a column have another GPU's figure, its cells were read one place off.
+# Where so many GPUs of a column have another GPU's figure, its cells were read one place off; where all that
+# it says of so many is wrong, it is of another field.
 MOVED = 3
 # Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text.
 MOSTLY = 4
@@ -62,6 +63,7 @@ class Doubts:
         self.several = len({claim.gpu_ids for claim in claims}) > 1
         # Of a sheet, whose every claim is of one GPU, no other one can be the owner.
         self.sheet = _is_sheet(claims) and not _is_of_another(wrong)
+        self.of_others = self.text.records_of_others()
         self.said = Counter(map(_said, claims))
         self.right = {_said(c) for c, v in self.judged if c.sure and v == "agrees"}
         counts = (c for c, v in self.judged if c.field in COUNTS and v == "agrees")
@@ -84,7 +86,9 @@ class Doubts:
         of_sheet = twice and self.is_of_sheet(claim)
         if (
             self.is_measured(claim)
+            or (claim.block, claim.gpu_ids) in self.of_others
             or (claim.block >= GRID and len(self.moved[claim.block // GRID, claim.field]) >= MOVED)
+            or (kind not in TAKEN_FOR_OTHER and not agree.counts_bits(claim) and self.is_misread(claim))
             or self.is_said_rightly(claim, kind)
             or self.is_far_off(claim, kind)
             or (twice and not of_sheet and self.is_unowned(claim))
@@ -96,8 +100,6 @@ class Doubts:
             self.fails(claim)
             or self.is_weak(claim, kind)
             or (not of_sheet and (self.is_of_stranger(claim) or self.is_in_passing(claim)))
-            # In a column that is right for others, another GPU's figures were copied, not misread.
-            or (self.support.of(claim) < CONFIRMED and self.text.is_of_other(claim))
             or self.is_foreign(claim)
         )
 
@@ -107,6 +109,9 @@ class Doubts:
         self.groups: dict[str, Counter[str]] = defaultdict(Counter)
         self.measured: dict[int, Counter[str]] = defaultdict(Counter)
         self.moved: dict[tuple[int, str], set[tuple[str, ...]]] = defaultdict(set)
+        self.columns: dict[object, dict[Verdict, set[tuple[str, ...]]]] = defaultdict(
+            lambda: defaultdict(set)
+        )
         once = {
             (c.block >= GRID and n, c.gpu_ids, c.field, c.stated): (c, v)
             for n, (c, v) in enumerate(self.judged)
@@ -117,6 +122,7 @@ class Doubts:
                 verdict = "agrees"
             elif verdict == "contradicts" and self.text.name(claim)[0] == explain.NEIGHBOUR:
                 self.moved[claim.block // GRID, claim.field].add(claim.gpu_ids)
+            self.columns[self.support.column_of(claim)][verdict].add(claim.gpu_ids)
             self.groups[claim.group][verdict] += 1
             self.measured[claim.block // GRID][verdict] += claim.block >= GRID and _is_measured(claim)
 
@@ -206,6 +212,13 @@ class Doubts:
         near = any(1 / OTHER < v / (claim.count * k) <= most for v in stated for k in known if k)
         slip = claim.field in COUNTS and any(agree.is_slip(v, k) for v in stated for k in known)
         return not near and not slip and (bare or kind in UNTELLING)
+
+    def is_misread(self, claim: Claim) -> bool:
+        """Whether its column is wrong of several GPUs and right of none: of another unit, clock or precision
+        than it was read as."""
+        column = self.support.column_of(claim)
+        found = self.columns[column] if column is not None else {}
+        return len(found.get("contradicts", ())) >= MOVED and "agrees" not in found
 
     def is_measured(self, claim: Claim) -> bool:
         """Whether a column states several wrong figures of one GPU: what was measured, or paid, of it."""

@@ -33,6 +33,8 @@ SHARED = OF_NAME | {"process_nm", "slots", "pcie_generation", "transistors"}
 FEW = 12
 # Fields of one GPU and no other that make a text its sheet.
 SHEET = 4
+# Wrong figures of one record that are all another product's: one may be by chance.
+COPIED = 2
 # Claims about one field of one GPU among which the right value is looked for.
 LOOKED = 500
 _PREFIXES = (1e3, 1e-3, 1024, 1 / 1024)
@@ -144,31 +146,32 @@ class Around:
                 return NEIGHBOUR, f"this is the figure of {catalog.get(other).name}, which stands beside it"
         return None
 
-    def is_of_other(self, claim: Claim) -> bool:
-        """Whether what its row or section says of its GPU is right of one other product, and no more of it
-        alone: one whose name was not read ("4080 S"), or one that the text names and then calls "it"."""
-        if self.explain(claim)[0] in (*TAKEN_FOR_OTHER, "digit swap", "capability"):
-            return False
-        twins = (twin for gpu_id in claim.gpu_ids for twin in agree.twins_of(gpu_id))
-        own = {*map(agree.product, (*claim.gpu_ids, *twins))}
-        every = self.wrong.get((claim.block, claim.gpu_ids), ())[:LOOKED]
-        # A sparse rate of its own says nothing of another one that has the same.
-        wrong = [c for c in every if gpus_with(c.field, c.values).isdisjoint(c.gpu_ids)]
-        right = self.agreed[claim.block, claim.gpu_ids].values()
-        siblings = (other for gpu_id in claim.gpu_ids for other in agree.family(gpu_id))
-        for other in dict.fromkeys((*self.gpus, *siblings)):
-            if agree.product(other) in own or other not in gpus_with(claim.field, claim.values):
+    def records_of_others(self) -> set[tuple[int, tuple[str, ...]]]:
+        """The rows, columns and sections of which one other product explains several wrong figures and all
+        that is right: one that the text names, a variant, or the next of its range. But not where the same
+        table states that product's own figures: then they were copied."""
+        stating = defaultdict[tuple[int, str], int](int)
+        for (block, ids), right in self.agreed.items():
+            for gpu_id in ids if block >= GRID else ():
+                stating[block // GRID, gpu_id] = max(stating[block // GRID, gpu_id], len(right))
+        found = set[tuple[int, tuple[str, ...]]]()
+        for (block, ids), wrong in self.wrong.items():
+            fields = {c.field for c in wrong[:LOOKED]}
+            # All counts of units, and all rates, follow from one of them.
+            if len({"cores" if f in OF_DIE else f.partition(":")[0] for f in fields}) < COPIED:
                 continue
-            named = other in self.gpus
-            # A sentence goes on about the other one.
-            theirs, alone = (
-                {c.field for c in claims if (other in gpus_with(c.field, c.values)) == of_it
-                 and (not named or claim.block >= GRID or c.line == claim.line)}
-                for claims, of_it in ((wrong, True), (right, False))
-            )  # fmt: skip
-            if len(theirs) > max(1, len(alone)) and not (named and alone):
-                return True
-        return False
+            every = [*wrong[:LOOKED], *self.agreed[block, ids].values()]
+            near = {other for i in ids for other in (*agree.family(i), *agree.next_to(i))}
+            if block < GRID and len({c.line for c in every}) == 1:
+                near = set()  # A sentence names what it is about, or goes on about another GPU of the text
+            for other in {*self.gpus, *near}.difference(ids):
+                theirs = (replace(c, gpu_ids=(other,)) for c in every)
+                if stating[block // GRID, other] < COPIED and all(
+                    agrees(c) or not (c.field in fields or evidence_of(c)) for c in theirs
+                ):  # fmt: skip
+                    found.add((block, ids))
+                    break
+        return found
 
     def is_of_sheet(self, claim: Claim) -> bool:
         """Whether the claim, or the right value elsewhere, is of a list or row about this GPU alone."""

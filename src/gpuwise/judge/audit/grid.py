@@ -359,6 +359,20 @@ def _is_of_system(text: str) -> bool:
     return any(CUES[cue].search(text) for cue in ("machine", "total", "times_gpus"))
 
 
+def _in_pairs(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...]:
+    """Rows "label | value | label | value" of one GPU, with each pair on a row of its own."""
+    wide = [row for row in rows if len(row) > 3 and row[0].text != row[1].text]
+    known = 0
+    for row in wide if not any(name_of(cell.text) for head in rows[:1] for cell in head) else ():
+        labels, values = ([scan(cell.text) for cell in row[n::2]] for n in (0, 1))
+        stated = [any(t.kind in ("value", "name") for t in tokens) for tokens in (*labels, *values)]
+        fields = {label_of(cell.text).first for cell in row[::2]}.difference(("", None))
+        known += len(row) % 2 == 0 and not any(stated[: len(labels)]) and any(stated) and len(fields) > 1
+    if known < LEAST or 2 * known < len(wide):
+        return rows
+    return tuple(row[n : n + 2] for row in rows for n in range(0, len(row), 2))
+
+
 def _stacked(rows: tuple[tuple[Cell, ...], ...]) -> tuple[tuple[Cell, ...], ...]:
     """Tables that stand side by side, "GPU | VRAM | | GPU | VRAM", one below the other."""
     heads = [cell.text.strip().casefold() for cell in rows[0]] if rows else []
@@ -418,7 +432,7 @@ class Grid:
     """Whether columns are of VRAM or CPUs, beside which plain RAM is the machine's."""
 
     def __post_init__(self) -> None:
-        self.rows = _straight(_stacked(self.rows))
+        self.rows = _straight(_stacked(_in_pairs(self.rows)))
         heads_named = [name_of(cell.text) is not None for cell in self.rows[0]] if self.rows else []
         headed = heads_named in ([True, False, True], [True, False, False], [False, False, True])
         if (headed or len(self.scope.pair) == 2) and all(len(row) == 3 for row in self.rows):
@@ -495,8 +509,8 @@ class Grid:
             n for n, row in enumerate(self.rows) if any(_PART.search(c.text) for c in row)
         )
         # Or those of the first row: "~45 t/s".
-        first = (c.text for row in self.rows[1:2] for c in row if re.match(r"[~\u2248]?\d", c.text))
-        self.tokens = any(CUES["tokens"].search(text) for text in (*around, *first))
+        rated = (c.text for row in self.rows[1:2] for c in row if re.match(r"[~\u2248]?\d", c.text))
+        self.tokens = any(CUES["tokens"].search(text) for text in (*around, *rated))
         self.tokens |= any(map(speaks_of_tokens, around[:2]))
         self.above = frozenset(
             c
@@ -616,7 +630,11 @@ class Grid:
         count, right = Counter(p.column for p in short), Counter(p.column for p in short if p.known)
         standing = {at for at, n in count.items() if n > LEAST and right[at] >= FIRM * n}
         # "2x186 GB" makes the row one of a pair of GPUs; the rest may be of both together.
-        doubled = {(p.row, p.owner.text) for p in best if p.reading.token.count > 1 == p.owner.count}
+        doubled = {
+            (p.row, p.owner.text) for p in best
+            # But "8 x 100 GB/s" is of the links of one.
+            if p.reading.token.count > 1 == p.owner.count and p.reading.field != "link_bytes_per_s"
+        }  # fmt: skip
         of_all, along = set[tuple[object, ...]](), False
         if any(best is one for one in options[:2]) and best:
             along = best is options[1]
@@ -838,6 +856,7 @@ class Grid:
         formats = {t.field for _, one in others for t in one if t.field in FORMATS}
         if own == ("peak:",) and len(formats) == 1:
             return replace(label, fields=(*formats,))
+        others = [(t, one) for t, one in others if all(w.kind != "gpu" for w in one)]
         words = [t for t, one in others if (one and all(w.kind == "field" for w in one)) or label_of(t).unit]
         if own or not 0 < len(words) < 3 or any(t.kind == "value" for _, one in others for t in one):
             return label
@@ -879,6 +898,7 @@ class Grid:
             own = [[t.field for t in scan(cell.text) if t.kind == "field" or t.field == "memory_type"]
                    for cell, _ in beside]  # fmt: skip
             plain = label.fields in ((), ("peak:",)) and (first or not all(map(any, own)))
+            plain = plain and not (columns is self.columns and any(self.is_list(c, label) for c, _ in beside))
             label, sure = (self.inferred(first, beside) if plain else None) or (label, True)
             for column, owner in columns.items():
                 # "RTX 4090 (tok/s)" over rows of models.

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from itertools import accumulate, groupby, pairwise, permutations, zip_longest
 
-from gpuwise.judge.audit.cells import NEAR, Label, Reading, label_of, readings
+from gpuwise.judge.audit.cells import NEAR, Label, Reading, label_of, own_field, readings
 from gpuwise.judge.audit.grid import (
     INFERRED,
     LARGE,
@@ -51,6 +51,9 @@ MOST_PARTS = 4
 # Cells of such a row that the catalog does not confirm.
 MOST_ODD = 2
 
+# Characters of a list of each GPU of a line.
+TURNS = 200
+
 # A word of a row, "2 x 104" one of them.
 _WORD = re.compile(r"\d+ ?[x\u00d7] ?\d\S*|\S+")
 _MODEL = (
@@ -66,7 +69,7 @@ _NAMED = re.compile(r"(?:\w{1,20} ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w{1
 # A graphics unit that is named by the machine or the processor around it: "Playstation 4 Slim GPU".
 _OTHER = re.compile(r"(?:[A-Z]\w{1,14} ){1,3}(?:\d{1,4}\w? )?(?:\w{1,10} )?(?:GPU|Graphics)(?: \w{1,4})?")
 # The same of any maker: "Zorb 9900 XT", "Voodoo5-5500".
-MODEL = re.compile(
+_OTHER_MODEL = re.compile(
     r"(?:[A-Z][A-Za-z]{1,15}[ -]){1,3}(?!20[0-3]\d)[A-Z]{0,3}\d{3,4}[A-Za-z]{0,2}(?: [A-Z]\w{0,9}){0,2}:?"
 )
 _SIDES = re.compile(r"([\w. -]{2,40}?) (?:vs\.?|versus) ([\w. -]{2,40})", re.IGNORECASE)
@@ -193,6 +196,11 @@ def _named_beside(lines: Sequence[Line]) -> tuple[Subject, ...]:
     if len(lines) != 3 or CUES["name_label"].fullmatch(lines[1].text.strip()) is None:
         return ()
     return side_by_side(f"{lines[0].text} vs {lines[2].text}")
+
+
+def is_model(text: str) -> bool:
+    """Whether a text is a name like that of a GPU which the catalog lacks: not "Power 300 W"."""
+    return _OTHER_MODEL.fullmatch(text) is not None and all(t.dimension == "bare" for t in scan(text))
 
 
 def side_by_side(text: str) -> tuple[Subject, ...]:
@@ -329,6 +337,9 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
         # be unknown.
         corner = not rows and _names_two(cells, lines[at + 1 : at + 2])
         if len(cells) < 2 or (len(cells) == 2 and "\t" not in text and "|" not in text and not corner):
+            if _is_section(lines[at : at + 2], rows):
+                at += 1
+                continue
             break
         # "L40S | Data sheet" among rows with tabs is their title.
         follows = lines[at + 1].text if at + 1 < len(lines) else ""
@@ -368,6 +379,16 @@ def _delimited(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     return (rows, at, True) if len(rows) > 1 else None
 
 
+def _is_section(lines: Sequence[Line], rows: Rows) -> bool:
+    """Whether a line stands among the rows of a table as a title: the next one begins with a GPU and is as
+    wide as the head."""
+    if not rows or len(lines) < 2 or len(lines[0].text) > SHORT or kind(lines[0].text) == "G":
+        return False
+    cells = (_TABS if "\t" in lines[1].text else _PARTED).split(lines[1].text.strip("| "))
+    title = all(t.kind not in ("value", "gpu") for t in scan(lines[0].text))
+    return title and len(cells) == len(rows[0]) > 2 and kind(cells[0].strip()) == "G"
+
+
 def _head_of_two(cells: Sequence[str], below: Sequence[Line]) -> list[str]:
     """The names in two lines, where nothing else stands in them and a row below has one more cell."""
     if len(below) < 2 or "|" not in below[0].text:
@@ -381,9 +402,24 @@ def _names_two(cells: Sequence[str], below: Sequence[Line]) -> bool:
     """Whether two cells are names of GPUs, of which one is known, above rows of three cells."""
     named = [kind(cell) == "G" for cell in cells]
     rows = [_PARTED.split(line.text.strip()) for line in below]
-    models = (_NAMED.fullmatch(cell) or MODEL.fullmatch(cell) for cell in cells)
+    models = (_NAMED.fullmatch(cell) or is_model(cell) for cell in cells)
     alike = all(of or model for of, model in zip(named, models, strict=True))
     return len(cells) == 2 and any(named) and alike and [len(row) for row in rows] == [3]
+
+
+def _lists_beside(lines: Sequence[Line], start: int, scope: Scope) -> Found:
+    """Names of GPUs with wide gaps between them, and below each its list: "TDP: 72 W    TDP: 70 W"."""
+    names = _PARTED.split(lines[start].text)
+    if len(names) < 2 or any(kind(name) != "G" for name in names):
+        return None
+    rows: Rows = []
+    for line in lines[start + 1 :]:
+        pairs = [cell.partition(":")[::2] for cell in _PARTED.split(line.text)]
+        if len({label for label, _ in pairs}) > 1 or len(pairs) != len(names) or not all(v for _, v in pairs):
+            break
+        rows.append(tuple(Cell(line.line, cell.strip()) for cell in (pairs[0][0], *(v for _, v in pairs))))
+    head = tuple(Cell(lines[start].line, name) for name in ("", *names))
+    return ([head, *rows], start + 1 + len(rows), True) if len(rows) > 1 else None
 
 
 def _separated(lines: Sequence[Line], start: int, scope: Scope) -> Found:
@@ -566,12 +602,17 @@ def _under_gpus(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     sides = title or (_GLUED.search(lines[start].text) and [one for g in gpus if (one := subject([g]))])
     # One line of something else may stand between two rows, or more with as many numbers each.
     alike = re.compile(rf"(?:\s[\d.,]+){{{len(gpus)}}}$")
-    while at < len(lines) and not _head(lines[at].text) and not _COMPARED.fullmatch(lines[at].text) and (
+    while at < len(lines) and not _head(lines[at].text) and not _COMPARED.fullmatch(lines[at].text) and not (
+        # A paragraph that is a name begins the list of that GPU.
+        kind(lines[at].text) == "G" and lines[at].paragraph != lines[at - 1].paragraph
+    ) and (
         missed < 2 or (missed < MOST_MISSED and (
             alike.search(lines[at].text[-SHORT:]) or (sides and not _PARTED.search(lines[at].text))
         ))
     ):  # fmt: skip
         row, end = _values_of(lines[at], gpus), at + 1
+        if row is None or len(row) == 1:
+            row = _by_turns(lines[at], len(gpus)) or row
         if sides and (row is None or len(row) == 1) and (apart := _sides(lines[at].text, sides)):
             row = tuple(Cell(lines[at].line, cell) for cell in apart)
         if row is not None and len(row) == 1 and row[0].text[-1:].isdigit():
@@ -639,6 +680,8 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
     # Where numbers lost the gaps between them, a comma for thousands and a year still tell their ends.
     text = _NUMBERS.sub(lambda m: " ".join(["", *_NUMBER.findall(m[0])]), line.text)
     text = _DATES.sub(" ", _NOT_GIVEN.sub(" N/A ", text))
+    # "350W / 150 W" is one value of each.
+    text = text.replace(" / ", " ") if text.count(" / ") == len(gpus) - 1 else text
     tokens = _with_empty(text) if len(text) <= ROW and not text.endswith(".") else ()
     kinds, marks = ("value", "name"), ("dense", "sparse")
     # "Street price (Feb 2026)" states no date, "Transistors (10 billion)" no count.
@@ -686,6 +729,31 @@ def _values_of(line: Line, gpus: Sequence[Token]) -> tuple[Cell, ...] | None:
         return parted
     # A row that belongs to the table, though nobody can tell its values apart.
     return (Cell(line.line, text),) if tokens[first].start < SHORT and label.fields else None
+
+
+def _by_turns(line: Line, count: int) -> tuple[Cell, ...] | None:
+    """The words in front and the list of each GPU, where a line states the same of each in turn: "Memory 8 GB
+    GDDR6, 256 bit 12 GB GDDR6, 192 bit"."""
+    text = line.text
+    tokens = scan(text) if len(text) <= TURNS * count else ()
+    stated = [
+        (own_field(text, tokens, n) or t.dimension if t.kind == "value" else t.field, t.start)
+        for n, t in enumerate(tokens) if t.kind in ("value", "name")
+    ]  # fmt: skip
+    said = Counter(of for of, _ in stated if of not in ("bare", "other", "none"))
+    # What stands twice in each list, or in some of them alone, does not show where one begins.
+    turn = next((of for of, times in said.items() if times == count), None)
+    starts = [at for of, at in stated if of == turn]
+    lists = [
+        {of for of, at in stated if a <= at < b and of in said} for a, b in pairwise([*starts, len(text)])
+    ]
+    first = stated[0][1] if stated else 0
+    if len(lists) != count or len(lists[0]) < 2 or any(one != lists[0] for one in lists) or (
+        any(t.kind == "gpu" for t in tokens) or label_of(text[:first]).fields[1:]
+    ):  # fmt: skip
+        return None
+    cells = (text[a:b].strip(" ,;?") for a, b in pairwise([*starts, len(text)]))
+    return tuple(Cell(line.line, cell) for cell in (text[:first].strip(" ,;?"), *cells))
 
 
 def _even(label: Label, text: str, count: int) -> list[str]:
@@ -1126,7 +1194,7 @@ def _columns_of_lines(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     header = [tuple(Cell(lines[start].line, li.text) for li in lines[start : start + gpus])] if gpus else []
     header = [(Cell(lines[start].line, ""), *row) for row in header]
     found = []
-    for pattern in (_before, _repeated, _between):
+    for pattern in (_before, _repeated, _between, _behind):
         rows, last = pattern(body, count)
         table = header + [_cells(row) for row in rows]
         found.append((Grid(tuple(table), scope).worth(), table, start + gpus + last))
@@ -1187,6 +1255,13 @@ def _before(body: Sequence[Line], count: int) -> Arranged:
             end = body.index(values[count - 1], at) + 1
         at = after
     return rows, end
+
+
+def _behind(body: Sequence[Line], count: int) -> Arranged:
+    """Value, value, label."""
+    rows, _ = _before(body[::-1], count)
+    rows = [(label, *values[::-1]) for label, *values in rows[::-1]]
+    return rows, body.index(rows[-1][0]) + 1 if rows else 0
 
 
 def _between(body: Sequence[Line], count: int) -> Arranged:
@@ -1261,6 +1336,6 @@ def _again(kinds: Sequence[object], count: int) -> Iterator[tuple[int, int]]:
 
 # In the order in which they are tried.
 READERS: tuple[Callable[[Sequence[Line], int, Scope], Found], ...] = (
-    _broken, _delimited, _separated, _under_one_word, _under_fields, _in_one_line, _under_gpus,
+    _broken, _lists_beside, _delimited, _separated, _under_one_word, _under_fields, _in_one_line, _under_gpus,
     _in_parentheses, _of_one_shape, _rows_of_lines, _columns_of_lines,
 )  # fmt: skip

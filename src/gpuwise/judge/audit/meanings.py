@@ -69,8 +69,9 @@ def means_other(claim: Claim, confirmed: bool) -> bool:
 
     `confirmed`: its column agrees with the catalog for other GPUs, so which rate or clock it states is known.
     """
-    return (
-        _LEAST.search(claim.stated) is not None
+    return bool(
+        # "500+ TFLOPS" is more than that, and wrong of what has less.
+        (_LEAST.search(claim.stated) and min(numbers_of(claim.values), default=0.0) < most_of(claim))
         or (not confirmed and (_is_other_rate(claim) or _is_other_clock(claim)))
         or _is_vector_half(claim)
         or _is_option(claim)
