@@ -12,7 +12,7 @@ from typing import Any
 
 from gpuwise.errors import GpuwiseError
 from gpuwise.judge.choose.answer import differences
-from gpuwise.judge.choose.decide import with_excluded
+from gpuwise.judge.choose.decide import first_of_each_way, with_excluded
 from gpuwise.judge.choose.fit import loosened
 from gpuwise.judge.choose.need import settled
 from gpuwise.model.gpu import Offer, Source
@@ -175,7 +175,8 @@ def chosen(numbers: Callable[[str], str], refusal: Callable[[GpuwiseError], str]
             continue
         others = replace(need, spot=True, community=True, reserved=True, serverless=True)
         free = decide(replace(need, only=(), sets=(), region="")) if pair[0] % 3 == 0 else None
-        found = with_excluded(found, decide(others), free)
+        ways = first_of_each_way(others, speeds, offers, today=TODAY)
+        found = with_excluded(found, ways, free.options[0] if free else None)
         yield from (f"{row_of(option)} | {numbers(' '.join(option.why))}" for option in found.options[:2])
         chances = " ".join(f"{chance.probability:.3f}" for chance in found.chances)
         left = " ".join(f"{gpu}:{issue.code}" for gpu, issue in found.rejected.items())
