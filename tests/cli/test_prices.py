@@ -189,7 +189,7 @@ def test_prices_load_neither_numpy_nor_gpuhunt() -> None:
     call = (
         "from gpuwise.cli.main import gpuwise\ngpuwise(['prices', 'h100', '--json'], standalone_mode=False)"
     )
-    heavy = ("torch", "numpy", "msgspec", "gpuhunt", "requests", "urllib.request", "statistics")
+    heavy = ("torch", "numpy", "gpuhunt", "requests", "urllib.request", "statistics")
     check = f"{call}\nimport sys\nprint('|'.join(m for m in {heavy!r} if m in sys.modules))"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == ""

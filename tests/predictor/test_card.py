@@ -57,7 +57,7 @@ def test_most_nvidia_and_instinct_gpus_can_be_predicted() -> None:
         except NoDataError:
             continue
         assert found.units > 0
-        assert found.bytes_per_s > 2e10
+        assert found.bytes_per_s > 1.6e10  # The GT 1030 of DDR4
         usable += 1
     assert usable >= 180
 
