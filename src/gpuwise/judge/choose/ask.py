@@ -468,6 +468,7 @@ class _Reader(Worked):
         )
         rents = None if only_own and not either else rents
         owns: Any = only_own or used or take(P.owning) or self.said(P.new_only)
+        owns = owns or (not rents and self.said(P.card_under))
         owns = owns or (None if self.said(P.replaceable) else take(P.replacing))
         if "electricity_usd_per_kwh" in self.assumed and not (rents or self.said(RULES["asks"]["energy"])):
             owns = True  # Who rents pays no electricity
