@@ -1727,3 +1727,18 @@ def test_limits_of_cards_and_providers_are_kept() -> None:
         need_of("sdxl on a card for 300 australian dollars", {}, {"USD": 1.0, "AUD": 0.7})[0].currency[0]
         == "AUD"
     )
+
+
+def test_a_card_under_a_price_is_bought_and_under_a_rate_is_not() -> None:
+    ways = [
+        asked(f"card under {sum_} for resnet50, 90 epochs of imagenet").acquire
+        for sum_ in ("500 dollars", "$500", "$500 a month", "2 dollars an hour")
+    ]
+    assert [way == "own" for way in ways] == [True, True, False, False]
+
+
+@pytest.mark.parametrize("text", ["what is a tesla t4 good for?", "what can i do with my t4?"])
+def test_what_a_gpu_is_good_for_is_shown_by_use(text: str) -> None:
+    with pytest.raises(InputError) as refused:
+        asked(text)
+    assert (refused.value.code, refused.value.data["name"]) == ("whom", "t4")

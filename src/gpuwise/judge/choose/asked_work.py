@@ -554,6 +554,14 @@ class Worked(Cards):
         if other := self.said(P.other_work):
             problem = f"{other[0]}: no work of this tool, which knows training, inference and FP64 alone"
             raise InputError(problem, hint="name a model, a network or what it is to compute")
+        one = {*self.have, *dict(self.sets)}
+        if self.said(P.good_for) and len(one) == 1 and not fields.keys() & {"budget_usd", "goal"}:
+            problem = (
+                "this ranks GPUs for a work, and none is named: what one is good for is another question"
+            )
+            raise InputError(
+                problem, hint="name a work, or see the verdicts by use", code="whom", name=min(one)
+            )
         if self.quotes and not self.sets:
             # The same machine, wherever it is rented.
             fields["sets"] = tuple((quote.gpu_id, quote.count) for quote in self.quotes)
