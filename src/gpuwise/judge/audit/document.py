@@ -589,7 +589,7 @@ class _Walk:
             gpus = [t for t in scan(value) if t.kind == "gpu"]
             in_order = re.split(r"\s(?:vs\.?|versus|/)\s", value)
             # "Memory: A100 80 GB, H100 94 GB": each value to the GPU before it.
-            parts = _shared(value, gpus) if gpus else [(owner, value)]
+            parts = _shared(value, gpus) if gpus else [(None if _of_several(value) else owner, value)]
             if not gpus and len(in_order) == len(self.scope.pair) > 1:
                 # "80 GB vs 94 GB" below "H100 vs H100 NVL"
                 parts = list(zip(self.scope.pair, in_order, strict=True))
@@ -644,6 +644,14 @@ def _wraps(line: Line, follows: Line, width: int) -> bool:
         and len(line.text) >= WRAPPED and line.text[-1] not in ".!?:"
         and not (row and CUES["goes_on"].search(line.text) is None)
     )  # fmt: skip
+
+
+def _of_several(value: str) -> bool:
+    """Whether values of one kind touch, "2 TB/s200 GB/s": the row of a table whose GPUs are not all seen."""
+    tokens = [t for t in scan(value) if t.kind in ("value", "name")]
+    return any(
+        a.end == b.start and (a.measures, a.field) == (b.measures, b.field) for a, b in pairwise(tokens)
+    )
 
 
 def _shared(value: str, gpus: Sequence[Token]) -> list[tuple[Subject | None, str]]:
