@@ -993,7 +993,17 @@ def _parted_row(text: str, labels: Sequence[Label]) -> tuple[str, ...]:
     ways = [(known, cells) for end in names[-LEAST:] for known, cells in _parted_cells(text, end, labels)]
     most = max((known for known, _ in ways), default=0)
     best = [cells for known, cells in ways if known == most]
-    return best[0] if len(best) == 1 and 2 * most >= len(labels) else ()
+    name, *cells = best[0] if len(best) == 1 and 2 * most >= len(labels) else [""]
+    at = len(name)
+    for n, cell in enumerate(cells):
+        at = max(at, text.find(cell, at) + len(cell))
+        if cell and (aside := _ASIDE.match(text, at + (text[at : at + 1] == " "))):
+            # "24GB(1008GB/s)": what stands in parentheses with a unit of its own is read, too.
+            stated = [t for t in scan(aside[0]) if t.dimension not in ("bare", "other")]
+            units = all(t.kind in ("value", "name") and not _fit(t, labels[n].first) for t in stated)
+            cells[n] += f" {aside[0]}" if stated and units else ""
+            at = aside.end()
+    return (name, *cells) if name else ()
 
 
 def _parted_cells(text: str, name: int, labels: Sequence[Label]) -> Iterator[tuple[int, tuple[str, ...]]]:
