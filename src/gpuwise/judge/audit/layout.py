@@ -1000,7 +1000,7 @@ def _parted_row(text: str, labels: Sequence[Label]) -> tuple[str, ...]:
         if cell and (aside := _ASIDE.match(text, at + (text[at : at + 1] == " "))):
             # "24GB(1008GB/s)": what stands in parentheses with a unit of its own is read, too.
             stated = [t for t in scan(aside[0]) if t.dimension not in ("bare", "other")]
-            units = all(t.kind in ("value", "name") and not _fit(t, labels[n].first) for t in stated)
+            units = all(t.kind in ("value", "name") and not _fit(t, labels[n].first or "") for t in stated)
             cells[n] += f" {aside[0]}" if stated and units else ""
             at = aside.end()
     return (name, *cells) if name else ()
