@@ -66,7 +66,7 @@ _GLUE = re.compile(
     rf"(?<=\d)(?={_MAKERS})|(?<=[A-Za-z0-9)])(?:(?<![GM])|(?<=SXM))(?={_MODEL})|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{{3}})(?!Force)"
 )
 _BARE, _LACKED = (
-    re.compile(r"(?<=\t)(?=[ALT]\d)"),
+    re.compile(r"[ALT]\d"),
     re.compile(r"(?<=\t)NVIDIA [ALT]\d{1,3}(?: PCIe)?(?=\t|$)"),
 )
 _NAMED = re.compile(r"(?:\w{1,20} ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w{1,20}| \d{1,3} ?GB){0,2}")
@@ -668,18 +668,20 @@ def _head(text: str) -> list[Token]:
         return []
     if _GLUED.search(text):
         # What touches another name needs no maker, "H20L20", and may be none that the catalog has.
-        text = _BARE.sub("NVIDIA ", _GLUE.sub("\t", _NOT_GIVEN.sub("", text)))
+        names = _GLUE.split(_NOT_GIVEN.sub("", text))
+        bare = (_BARE.match(name) and all(t.kind != "gpu" for t in scan(f"x {name}")) for name in names)
+        text = "\t".join(f"NVIDIA {name}" if one else name for name, one in zip(names, bare, strict=True))
     tokens = scan(text)
     found = {
         m.start(): Token(kind="gpu", start=m.start(), end=m.end(), text=m[0]) for m in _LACKED.finditer(text)
     }
     found |= {t.start: t for t in tokens if t.kind == "gpu"}
     gpus = [found[at] for at in sorted(found)]
-    names = [gpu.gpu_ids for gpu in gpus]
+    ids = [gpu.gpu_ids for gpu in gpus]
     if len(text) > LONG_HEAD and NAMED_PART * sum(gpu.end - gpu.start for gpu in gpus) < len(text):
         # A sentence by the way, above the name of another GPU.
         return []
-    if len(gpus) > 2 and names[::2] == names[1::2]:
+    if len(gpus) > 2 and ids[::2] == ids[1::2]:
         # "Tesla T4 Tesla T4 L4 L4" names each twice.
         gpus = gpus[::2]
     stated = any(t.kind == "value" for t in tokens)
