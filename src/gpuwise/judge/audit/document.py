@@ -20,7 +20,7 @@ from gpuwise.judge.audit.prose import Left, Text
 from gpuwise.judge.audit.read import PLAIN, Block, Heading, Line, Table, texts_of
 from gpuwise.judge.audit.support import GRID
 from gpuwise.judge.audit.typed import short_names
-from gpuwise.judge.audit.words import ABILITIES, CHIP, CUES, Token, cue_before, scan
+from gpuwise.judge.audit.words import ABILITIES, CHIP, CUES, FIELDS, Token, cue_before, scan
 from gpuwise.model.judgement import Claim, Number
 
 # So many lines below the name of a chip its counts may still be meant.
@@ -48,6 +48,11 @@ _NUMBERED = re.compile(r"(?:\d{1,2}\.){1,3}\d{0,2} (?=[A-Z])")
 _BARS, _OF_CORES = re.compile(r"\s[|\u00b7\u2022]\s"), re.compile(r"^(?:tensor|rt)$", re.IGNORECASE)
 _WIDE = re.compile(r"(?<=\S)(?: {2,40}| ?\t ?)(?=\S)")
 _CAPTION = re.compile(r"\W*tab(?:le|\.) ?(?:\d|[IVX]+\b)", re.IGNORECASE)
+# Where a label ends and its value touches it: "SMs128", "Memory Size24 GB GDDR6X", "InterfaceGen 4".
+_TOUCHES = re.compile(
+    r"(?<=[A-Za-z)])(?:Gen ?)?\d[\d.,]*(?:/\d[\d.,]*)?"
+    r"(?P<unit> ?[A-Za-z/]{1,12}(?: (?:G?DDR|HBM)\w{1,3})?)?(?: \([^()]{1,24}\))?$"
+)
 # A line that begins with a name and a colon, or the mark of a log, goes on about nothing before it.
 # But not a clause: "... What" / "holds it back is memory: its ...".
 _NAMED = re.compile(r"(?!(?-i:[a-z]+(?: [a-z]+){3,12}:))[\w .()/-]{2,60}:(?:\s|$)|\[?\d{1,2}:\d\d|\W{3}\w")
@@ -470,7 +475,8 @@ class _Walk:
         if not tokens or start:
             return len(words) > 1 and text[-1] != ":"
         # "Memory Bandwidth" above lines of a GPU and a value each; a chip alone.
-        return all(t.kind == "field" for t in tokens) or (len(words) == 1 and tokens[0].field == "chip")
+        labels = all(t.kind == "field" for t in tokens) and next(_pairs(text), None) is None
+        return labels or (len(words) == 1 and tokens[0].field == "chip")
 
     def headed(self, line: Line) -> list[tuple[str, str]]:
         """A value, or a GPU and its value, under a heading that names the field: a pair with its label."""
@@ -589,7 +595,7 @@ class _Walk:
             gpus = [t for t in scan(value) if t.kind == "gpu"]
             in_order = re.split(r"\s(?:vs\.?|versus|/)\s", value)
             # "Memory: A100 80 GB, H100 94 GB": each value to the GPU before it.
-            parts = _shared(value, gpus) if gpus else [(owner, value)]
+            parts = _shared(value, gpus) if gpus else [(None if _of_several(value) else owner, value)]
             if not gpus and len(in_order) == len(self.scope.pair) > 1:
                 # "80 GB vs 94 GB" below "H100 vs H100 NVL"
                 parts = list(zip(self.scope.pair, in_order, strict=True))
@@ -644,6 +650,14 @@ def _wraps(line: Line, follows: Line, width: int) -> bool:
         and len(line.text) >= WRAPPED and line.text[-1] not in ".!?:"
         and not (row and CUES["goes_on"].search(line.text) is None)
     )  # fmt: skip
+
+
+def _of_several(value: str) -> bool:
+    """Whether values of one kind touch, "2 TB/s200 GB/s": the row of a table whose GPUs are not all seen."""
+    tokens = [t for t in scan(value) if t.kind in ("value", "name")]
+    return any(
+        a.end == b.start and (a.measures, a.field) == (b.measures, b.field) for a, b in pairwise(tokens)
+    )
 
 
 def _shared(value: str, gpus: Sequence[Token]) -> list[tuple[Subject | None, str]]:
@@ -735,6 +749,14 @@ def _pairs(text: str) -> Iterator[tuple[str, str]]:
     if colon and not starts and len(value) < SHORT and layout.kind(label) == "F":
         # "BF16 tensor TFLOPS dense: 989"
         starts.append((0, len(label) + len(colon)))
+    if not starts and len(text) < TITLE and (value_at := _TOUCHES.search(text)) and not any(
+        t.kind == "gpu" or t.start < value_at.start() < t.end for t in tokens
+    ):  # fmt: skip
+        # "CUDA Cores / GPU16384": the label as a whole says what touches it; "Memory tests10" has no unit.
+        whole = label_of(text[: value_at.start()])
+        counts = [FIELDS[field].dimension for field in whole.fields if field] == ["count"]
+        if whole.first and (counts or whole.unit or value_at["unit"] or value_at[0][0] == "G"):
+            starts.append((0, value_at.start()))
     for (begin, end), following in zip(starts, [*starts, (len(text), 0)][1:], strict=True):
         yield text[begin:end].rstrip(" :=-\u2013\u2014"), text[end : following[0]].rstrip(" ,;|/\u00b7")
 

@@ -58,12 +58,16 @@ TURNS = 200
 _WORD = re.compile(r"\d+ ?[x\u00d7] ?\d\S*|\S+")
 _MODEL = (
     r"(?:NVIDIA|AMD|GeForce|Radeon|Quadro|Tesla|Titan|Arc [AB]|RTX|GTX|RX \d|MI\d{3}"
-    r"|G?[ABHLTV]\d{2,3}S?(?!\d)|[LT]4(?!\d)|GB\d{3})"
+    r"|G?[ABHLTV]\d{2,3}S?(?!\d)|(?:[LT]4|A2|L2(?! ?[Cc]ache))(?!\d)|GB\d{3})"
 )
 _MAKERS = r"(?:EVGA|ASUS|MSI|ZOTAC|PNY|XFX|Gigabyte|Sapphire|PowerColor|Palit|Gainward|Inno3D|KFA2|ASRock)\b"
 _GLUED = re.compile(rf"[A-Za-z0-9)](?<!G){_MODEL}|\d{_MAKERS}")
 _GLUE = re.compile(
     rf"(?<=\d)(?={_MAKERS})|(?<=[A-Za-z0-9)])(?:(?<![GM])|(?<=SXM))(?={_MODEL})|(?<=[A-Za-z0-9])(?=[A-Z][a-z]{{3}})(?!Force)"
+)
+_BARE, _LACKED = (
+    re.compile(r"[ALT]\d"),
+    re.compile(r"(?<=\t)NVIDIA [ALT]\d{1,3}(?: PCIe)?(?=\t|$)"),
 )
 _NAMED = re.compile(r"(?:\w{1,20} ){0,3}[A-Z]{1,3} ?\d{2,4}[A-Za-z]{0,2}(?: \w{1,20}| \d{1,3} ?GB){0,2}")
 # A graphics unit that is named by the machine or the processor around it: "Playstation 4 Slim GPU".
@@ -84,7 +88,7 @@ _NUMBER = re.compile(r"\d{1,3},\d{3}|(?:19|20)\d\d")
 _NUMBERS = re.compile(r"(?<![\d.,])(?:(?:\d{1,3},\d{3}){2,12}|(?:(?:19|20)\d\d){2,12})(?![\d.,])")
 # Where dates lost the gaps between them, and what stands where nothing is given.
 _DATES = re.compile(r"(?<=[^\W\d])(?=20\d\d-[01]\d-\d\d)|(?<=20\d\d-[01]\d-\d\d)(?=\w)")
-_NOT_GIVEN = re.compile(r"(?i)(?<=[a-z\d)])n/a(?=n/a|$)|(?<=n/a)n/a|(?<![a-z])n/a(?=\w)")
+_NOT_GIVEN = re.compile(r"(?i)(?<=[a-z\d)])n/a(?=n/a|$)|(?<=n/a)n/a|(?<![a-z])n/a(?=\w)|row \d\d? - cell \d")
 _WHOLE = re.compile(r"\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?")
 _PIECE = re.compile(r"\s*(?:\d[\d.,]{0,6}|[KMGTP]i?B/s|[KMGTP]B|TFLOPS|W)\s*")
 # Where a list of a program begins; before and around the values of a call: "GPU('L4', 24)".
@@ -129,7 +133,7 @@ _COMPARED = re.compile(
 # Where a word ends that lost its gap, what stands in parentheses, a label before digits that run together.
 _SEAM = re.compile(
     r"(?<=[^\W\d_]{2}[^\W\d_A-Z])(?<!int)(?=[A-Z\d])|(?<=\))(?=\w)|(?<=[A-Z\d])(?=(?:AD|TU|G[ABHKMPV])\d{3}(?!\d))"
-    r"|(?<=\d)(?=[\u0410-\u042f])"
+    r"|(?<=\d)(?=[\u0410-\u042f])|(?<=[A-Z]{2})(?=\d{1,3} ?GB)"
 )
 _ASIDE = re.compile(r"\([^()]{1,40}\)")
 _NONE = "(?:no data|not rated|n/a)"
@@ -662,13 +666,22 @@ def _head(text: str) -> list[Token]:
     """The GPUs of a line that names several, which may be glued together, and states nothing of them."""
     if len(text) > ROW or text.endswith((".", "?", "!")):
         return []
-    tokens = scan(_GLUE.sub("\t", text) if _GLUED.search(text) else text)
-    gpus = [t for t in tokens if t.kind == "gpu"]
-    names = [gpu.gpu_ids for gpu in gpus]
+    if _GLUED.search(text):
+        # What touches another name needs no maker, "H20L20", and may be none that the catalog has.
+        names = _GLUE.split(_NOT_GIVEN.sub("", text))
+        bare = (_BARE.match(name) and all(t.kind != "gpu" for t in scan(f"x {name}")) for name in names)
+        text = "\t".join(f"NVIDIA {name}" if one else name for name, one in zip(names, bare, strict=True))
+    tokens = scan(text)
+    found = {
+        m.start(): Token(kind="gpu", start=m.start(), end=m.end(), text=m[0]) for m in _LACKED.finditer(text)
+    }
+    found |= {t.start: t for t in tokens if t.kind == "gpu"}
+    gpus = [found[at] for at in sorted(found)]
+    ids = [gpu.gpu_ids for gpu in gpus]
     if len(text) > LONG_HEAD and NAMED_PART * sum(gpu.end - gpu.start for gpu in gpus) < len(text):
         # A sentence by the way, above the name of another GPU.
         return []
-    if len(gpus) > 2 and names[::2] == names[1::2]:
+    if len(gpus) > 2 and ids[::2] == ids[1::2]:
         # "Tesla T4 Tesla T4 L4 L4" names each twice.
         gpus = gpus[::2]
     stated = any(t.kind == "value" for t in tokens)
@@ -845,7 +858,9 @@ def _sides(text: str, pair: Sequence[Subject]) -> list[str] | None:
     # As many of one kind as there are GPUs, with units unless nothing else stands there.
     fits = [one for kind, one in kinds.items() if "bare" not in kind or len(kinds) == 1]
     alike = next((one for one in fits if len(one) == len(pair)), None)
-    if alike is None:
+    stated = (t for kind, one in kinds.items() if kind[0] == "value" and "bare" not in kind for t in one)
+    if alike is None or min((t.start for t in stated), default=alike[0].start) < alike[0].start:
+        # "96 GB HBM2e48 GB GDDR6" of one that is not seen begins with no label.
         return None
     before, between = text[: alike[0].start].strip(), text[alike[0].end : alike[1].start]
     ends = [*(t.start for t in alike[1:]), len(text)] if before else [alike[0].end, len(text)]
@@ -980,7 +995,17 @@ def _parted_row(text: str, labels: Sequence[Label]) -> tuple[str, ...]:
     ways = [(known, cells) for end in names[-LEAST:] for known, cells in _parted_cells(text, end, labels)]
     most = max((known for known, _ in ways), default=0)
     best = [cells for known, cells in ways if known == most]
-    return best[0] if len(best) == 1 and 2 * most >= len(labels) else ()
+    name, *cells = best[0] if len(best) == 1 and 2 * most >= len(labels) else [""]
+    at = len(name)
+    for n, cell in enumerate(cells):
+        at = max(at, text.find(cell, at) + len(cell))
+        if cell and (aside := _ASIDE.match(text, at + (text[at : at + 1] == " "))):
+            # "24GB(1008GB/s)": what stands in parentheses with a unit of its own is read, too.
+            stated = [t for t in scan(aside[0]) if t.dimension not in ("bare", "other")]
+            units = all(t.kind in ("value", "name") and not _fit(t, labels[n].first or "") for t in stated)
+            cells[n] += f" {aside[0]}" if stated and units else ""
+            at = aside.end()
+    return (name, *cells) if name else ()
 
 
 def _parted_cells(text: str, name: int, labels: Sequence[Label]) -> Iterator[tuple[int, tuple[str, ...]]]:
