@@ -922,8 +922,12 @@ class _Choice(Sentence):
             turns = len(CUES["turn"].findall(between))
             others = sum(token.end <= g.start < gpu.start for g in beside)
             cost = len(between) * PER_CHARACTER + BETWEEN * others
-            if CUES["compares_between"].search(between) or CUES["relative"].match(self.text, gpu.end):
-                # "1.67 times the bandwidth of the H200" is of the other GPU.
+            its = CUES["set_off"].match(self.text, gpu.end + 1)
+            own = its and any(
+                t.measures == token.measures and its.start() < t.start < its.end() for t in self.values
+            )
+            if own or CUES["compares_between"].search(between) or CUES["relative"].match(self.text, gpu.end):
+                # "1.67 times the bandwidth of the H200", "ahead of the A100 (19.5 TFLOPS)": of the other GPU.
                 return cost + COMPARED
             bound = len(between) < LEAD and not turns and not set(",)") & set(between)
             if bound and between[:5] != " and " and CUES["binds"].search(between[-NEAR:]):
