@@ -1165,6 +1165,7 @@ FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
         for a, b in pairwise(s.tokens[max(0, v.place - 1) : v.place + 2])),
     "title or several": lambda s, v: len(s.tokens) == 1 or len({t.name for t in s.architectures}) > 1,
     "before a change": lambda s, v: s.changed.get(v.token.start),
+    "after a change": lambda s, v: v.place and s.changed.get(s.tokens[v.place - 1].start),
     "in a range": lambda s, v: any(
         s.changed.get(t.start) is False for t in s.tokens[max(0, v.place - 1) : v.place + 1]),
     "more families than GPUs": lambda s, v: len({t.name for t in s.architectures}) > max(1, len(s.gpus)),
