@@ -715,10 +715,11 @@ class Grid:
 
     def is_of_gpu(self, cell: Cell, label: Label) -> bool:
         """Whether a cell of a table without GPUs says something of one that it names, by its own words."""
-        tokens = scan(cell.text) if name_of(cell.text) is None and len(cell.text) <= LONGEST else ()
+        tokens = scan(cell.text) if len(cell.text) <= LONGEST else ()
         gpu = next((t for t in tokens if t.kind == "gpu"), None)
+        name = name_of(cell.text) is not None and all(t.measures not in ("bytes/s", "op/s") for t in tokens)
         own = label.first in {None, "memory_bytes", "memory_type"} | {t.field for t in tokens}
-        return own and gpu is not None and gpu.start > 0 and tokens[-1].start > gpu.end
+        return own and not name and gpu is not None and gpu.start > 0 and tokens[-1].start > gpu.end
 
     def is_list(self, cell: Cell, label: Label) -> bool:
         """Whether a cell without a label states several things of the GPU of its row."""
