@@ -859,8 +859,9 @@ def _in_one_line(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """A table that lost all its ends, "GPU A100 L40S Memory 80 GB 48 GB TDP 400 W 350 W": names in a row,
     then a label and as many values, again and again; cells may go on behind the end of a line."""
     # The first names may stand on lines of their own.
-    top = start
-    while top and _is_of_name(lines[top - 1].text):
+    first, top = lines[start].text, start
+    names_one = not _is_of_name(first) and len(first) <= ROW and any(t.kind == "gpu" for t in scan(first))
+    while names_one and 0 < top > start - MOST_GPUS and _is_of_name(lines[top - 1].text):
         top -= 1
     long = any(len(one.text) > ROW for one in lines[start + 1 : start + 3])
     begins = _leading(lines[start].text) or (long and _head(lines[start].text))
