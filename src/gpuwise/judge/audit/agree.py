@@ -79,6 +79,10 @@ def is_of_missing_format(claim: Claim) -> bool:
     lacks = all(any(k.value == "no" for k in evidence.of(i, ability)) for i in claim.gpu_ids)
     if not lacks or any(evidence.of(i, claim.field) for i in claim.gpu_ids):
         return False
+    others = {s.vendor for s in map(catalog.get, claim.gpu_ids) if s.text("segment") == "server"} - {"NVIDIA"}
+    if link and others:
+        # A card for servers of another maker has a link of its own, Infinity Fabric.
+        return False
     # A rate that no NVLink has may be that of the slot or of a network.
     rates = {s.number("link_bytes_per_s") for s in catalog.all_gpus() if link and s.vendor == "NVIDIA"}
     return not link or rates.issuperset(numbers_of(claim.values))

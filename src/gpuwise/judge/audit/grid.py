@@ -703,12 +703,23 @@ class Grid:
                 continue
             named = next((c for c in row[:NAME_COLUMNS] if name_of(c.text) is not None), None)
             name = named.text if named else None
+            if not (self.named or self.measured or self.tokens or self.speed):
+                # A glossary: "SM | The unit of a GPU. The A100 has 108 SMs".
+                yield from ((c.line, c.text) for c in row[1:] if self.is_of_gpu(c, label_of(row[0].text)))
             if named and any(t.kind == "value" and t.dimension == "bytes" for t in scan(named.text)):
                 # "8x A100 (640 GB HBM2e)" says more than its name.
                 yield named.line, named.text
             for column, cell in enumerate(row[: len(self.labels)]) if name else ():
                 if self.is_list(cell, self.labels[column]):
                     yield cell.line, f"{name}: {cell.text}"
+
+    def is_of_gpu(self, cell: Cell, label: Label) -> bool:
+        """Whether a cell of a table without GPUs says something of one that it names, by its own words."""
+        tokens = scan(cell.text) if len(cell.text) <= LONGEST else ()
+        gpu = next((t for t in tokens if t.kind == "gpu"), None)
+        name = name_of(cell.text) is not None and all(t.measures not in ("bytes/s", "op/s") for t in tokens)
+        own = label.first in {None, "memory_bytes", "memory_type"} | {t.field for t in tokens}
+        return own and not name and gpu is not None and gpu.start > 0 and tokens[-1].start > gpu.end
 
     def is_list(self, cell: Cell, label: Label) -> bool:
         """Whether a cell without a label states several things of the GPU of its row."""

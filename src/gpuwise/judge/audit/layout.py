@@ -873,19 +873,33 @@ def _sides(text: str, pair: Sequence[Subject]) -> list[str] | None:
 def _in_one_line(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     """A table that lost all its ends, "GPU A100 L40S Memory 80 GB 48 GB TDP 400 W 350 W": names in a row,
     then a label and as many values, again and again; cells may go on behind the end of a line."""
+    # The first names may stand on lines of their own.
+    first, top = lines[start].text, start
+    names_one = not _is_of_name(first) and len(first) <= ROW and any(t.kind == "gpu" for t in scan(first))
+    while names_one and 0 < top > start - MOST_GPUS and _is_of_name(lines[top - 1].text):
+        top -= 1
     long = any(len(one.text) > ROW for one in lines[start + 1 : start + 3])
-    if not (_leading(lines[start].text) or (long and _head(lines[start].text))):
+    begins = _leading(lines[start].text) or (long and _head(lines[start].text))
+    if top == start and not begins:
         return None
     end = start + 1
     while end < len(lines) and end - start < MOST_LINES and not lines[end].text.rstrip().endswith((".", ":")):
         end += 1
-    text, place = _run_together(lines[start:end])
+    text, place = _run_together(lines[top:end])
     gpus = _leading(text)
+    alone = len({gpu.gpu_ids for gpu in gpus}) == len(gpus)
+    if top < start and not (gpus and alone and place(gpus[-1].start) == start - top):
+        if not begins:
+            return None
+        top = start
+        text, place = _run_together(lines[top:end])
+        gpus = _leading(text)
     # A name that begins a line is another one of the column before: "RTX 4070 Ti" / "RTX 4080 12 GB".
     begun = [gpu for n, gpu in enumerate(gpus) if not n or place(gpu.start) == place(gpus[n - 1].start)]
+    own = [gpu for gpu in gpus if place(gpu.start) >= start - top]
     # A space may part thousands, or cells: "16 384 MHz 9 728 MHz".
     texts = dict.fromkeys((text, _SPACED.sub("\u202f", text)))
-    names = [one for one in dict.fromkeys((tuple(gpus), tuple(begun))) if len(one) > 1]
+    names = [one for one in dict.fromkeys((tuple(gpus), tuple(begun), tuple(own))) if len(one) > 1]
     tables = [_rows_in_line(text, one, gpus[-1].end) for text in texts for one in names]
     tables = [rows for rows in tables if len(rows) > LEAST]
     best = (
@@ -895,15 +909,19 @@ def _in_one_line(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     )
     if not best:
         return None
-    rows: Rows = []
-    for label, *cells in best:
+    rows: Rows = [tuple(replace(name, line=lines[start].line) for name in best[0])]
+    for label, *cells in best[1:]:
         # What a cell says on its second line is a row of its own with the same label.
         first = place(label.line)
         parts = [_by_line(cell, place) for cell in cells]
         for row in zip_longest(*parts, fillvalue=(first, "")):
-            rows.append(tuple(Cell(lines[start + at].line, part) for at, part in ((first, label.text), *row)))
+            rows.append(tuple(Cell(lines[top + at].line, part) for at, part in ((first, label.text), *row)))
     ends = max(place(cell.line + len(cell.text) - 1) for row in best for cell in row if cell.text)
-    return rows, start + ends + 1, True
+    if top < start and len(rows[0]) <= len(gpus):
+        # As many values as some of the names: nobody knows whose they are.
+        every = " / ".join(gpu.text for gpu in gpus)
+        rows[0] = (rows[0][0], *(replace(name, text=every) for name in rows[0][1:]))
+    return rows, top + ends + 1, True
 
 
 def _by_line(cell: Cell, place: Callable[[int], int]) -> list[tuple[int, str]]:

@@ -922,8 +922,12 @@ class _Choice(Sentence):
             turns = len(CUES["turn"].findall(between))
             others = sum(token.end <= g.start < gpu.start for g in beside)
             cost = len(between) * PER_CHARACTER + BETWEEN * others
-            if CUES["compares_between"].search(between) or CUES["relative"].match(self.text, gpu.end):
-                # "1.67 times the bandwidth of the H200" is of the other GPU.
+            its = CUES["set_off"].match(self.text, gpu.end + 1)
+            own = its and any(
+                t.measures == token.measures and its.start() < t.start < its.end() for t in self.values
+            )
+            if own or CUES["compares_between"].search(between) or CUES["relative"].match(self.text, gpu.end):
+                # "1.67 times the bandwidth of the H200", "ahead of the A100 (19.5 TFLOPS)": of the other GPU.
                 return cost + COMPARED
             bound = len(between) < LEAD and not turns and not set(",)") & set(between)
             if bound and between[:5] != " and " and CUES["binds"].search(between[-NEAR:]):
@@ -1161,6 +1165,7 @@ FACTS: Mapping[str, Callable[[_Choice, _Value], object]] = {
         for a, b in pairwise(s.tokens[max(0, v.place - 1) : v.place + 2])),
     "title or several": lambda s, v: len(s.tokens) == 1 or len({t.name for t in s.architectures}) > 1,
     "before a change": lambda s, v: s.changed.get(v.token.start),
+    "after a change": lambda s, v: v.place and s.changed.get(s.tokens[v.place - 1].start),
     "in a range": lambda s, v: any(
         s.changed.get(t.start) is False for t in s.tokens[max(0, v.place - 1) : v.place + 1]),
     "more families than GPUs": lambda s, v: len({t.name for t in s.architectures}) > max(1, len(s.gpus)),
