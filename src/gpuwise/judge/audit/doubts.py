@@ -275,8 +275,9 @@ class Doubts:
         if len(beside - {(claim.field, claim.gpu_ids)}) >= COMPANY:  # one may be its own
             return False
         column = claim.block < GRID and self.is_of_column(claim)
-        # "A: 1,000 cores, B: 2,000": what is right of B shows how A's is read.
+        # "A: 1,000 cores, B: 2,000": what is right of B shows how A's is read, also in a column.
         other = any(f == claim.field and ids != claim.gpu_ids for f, ids, _ in self.agreed[claim.line])
+        other |= claim.block >= GRID and self.support.of(claim) >= CONFIRMED
         of_card = self.is_whole(claim) or claim.field in OF_CARDS or column or other
         return not of_card and self.text.explain(claim)[0] not in PLAIN
 
