@@ -33,8 +33,8 @@ OF_CELLS = ("memory_bytes", "memory_type")
 # A figure that is so many times the known one, or less, and of no known kind of error is of something else;
 # a clock beyond so many times is a processor's.
 OTHER, CPU = 10.0, 1.45
-# Where so many GPUs of a column have another GPU's figure, not all the same one, its cells were read one place
-# off; where all that it says of so many is wrong, it is of another field.
+# Where so many GPUs of a column have another GPU's figure, not all the same one, its cells were read one
+# place off; where all that it says of so many is wrong, it is of another field.
 MOVED = 3
 # Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text.
 MOSTLY = 4
