@@ -381,6 +381,7 @@ SHEET = "# The 5080 and its figures\n\n- CUDA cores: {}\n- Memory interface: {}\
         # The name of a series is no card's, where a card of it is named and no workstation's.
         (SERIES, 1),
         ("The RX 7600 is one of the Radeon RX 7000. It has 12 GB of memory.", 1),
+        ("RTX 4070显卡是RTX 4000系列的产品,12GB显存,8856个CUDA核心,显存带宽768GB/s。", 2),
         # However much of a sheet is wrong: four fields of one GPU, and no other GPU.
         (SHEET.format("14,336", "384-bit", "1,344 GB/s", "- VRAM: 24 GB"), 4),
         (SHEET.format("14,336", "384-bit", "1,344 GB/s", "- VRAM: 24 GB\n\nThe RTX 5090 has 32 GB."), 0),

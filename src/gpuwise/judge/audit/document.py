@@ -59,7 +59,7 @@ _NAMED = re.compile(r"(?!(?-i:[a-z]+(?: [a-z]+){3,12}:))[\w .()/-]{2,60}:(?:\s|$
 
 
 # "RTX 4000" where a document names an RTX 4090 is that card's series, unless it names workstation cards.
-_SERIES = re.compile(r"\b(?P<line>[RG]TX|RX)[ -]?(?P<first>\d)000(?![\w.,]*\d| Ada)")
+_SERIES = re.compile(r"(?a)\b(?P<line>[RG]TX|RX)[ -]?(?P<first>\d)000(?![\w.,]*\d| Ada)")
 # Names that mean something else, too, where they are not written large.
 _SMALL = re.compile(r"(?<![\w.-])(?:a(?:2|[134]0|16)|k[48]0|[lp]40|m[146]0|[lt]4)(?=s?(?:[\s,:;.!?)'/]|$))")
 

@@ -33,8 +33,8 @@ OF_CELLS = ("memory_bytes", "memory_type")
 # A figure that is so many times the known one, or less, and of no known kind of error is of something else;
 # a clock beyond so many times is a processor's.
 OTHER, CPU = 10.0, 1.45
-# Where so many GPUs of a column have another GPU's figure, its cells were read one place off; where all that
-# it says of so many is wrong, it is of another field.
+# Where so many GPUs of a column have another GPU's figure, not all the same one, its cells were read one
+# place off; where all that it says of so many is wrong, it is of another field.
 MOVED = 3
 # Contradictions of one place that outnumber what agrees there: the reading is wrong, not the text.
 MOSTLY = 4
@@ -84,10 +84,11 @@ class Doubts:
         kind = self.text.explain(claim)[0]
         twice = kind == "internal contradiction"
         of_sheet = twice and self.is_of_sheet(claim)
+        moved = self.moved[claim.block // GRID, claim.field] if claim.block >= GRID else {}
         if (
             self.is_measured(claim)
             or (claim.block, claim.gpu_ids) in self.of_others
-            or (claim.block >= GRID and len(self.moved[claim.block // GRID, claim.field]) >= MOVED)
+            or (len(moved) >= MOVED and len({*moved.values()}) > 1)
             or (kind not in TAKEN_FOR_OTHER and not agree.counts_bits(claim) and self.is_misread(claim))
             or self.is_said_rightly(claim, kind)
             or self.is_far_off(claim, kind)
@@ -108,7 +109,7 @@ class Doubts:
         table; a figure that a text repeats counts once."""
         self.groups: dict[str, Counter[str]] = defaultdict(Counter)
         self.measured: dict[int, Counter[str]] = defaultdict(Counter)
-        self.moved: dict[tuple[int, str], set[tuple[str, ...]]] = defaultdict(set)
+        self.moved: dict[tuple[int, str], dict[tuple[str, ...], object]] = defaultdict(dict)
         self.columns: dict[object, dict[Verdict, set[tuple[str, ...]]]] = defaultdict(
             lambda: defaultdict(set)
         )
@@ -121,7 +122,7 @@ class Doubts:
             if verdict == "contradicts" and (self.text.mechanism(claim) or ("",))[0] in TAKEN_FOR_OTHER:
                 verdict = "agrees"
             elif verdict == "contradicts" and self.text.name(claim)[0] == explain.NEIGHBOUR:
-                self.moved[claim.block // GRID, claim.field].add(claim.gpu_ids)
+                self.moved[claim.block // GRID, claim.field][claim.gpu_ids] = claim.values
             self.columns[self.support.column_of(claim)][verdict].add(claim.gpu_ids)
             self.groups[claim.group][verdict] += 1
             self.measured[claim.block // GRID][verdict] += claim.block >= GRID and _is_measured(claim)
@@ -274,8 +275,9 @@ class Doubts:
         if len(beside - {(claim.field, claim.gpu_ids)}) >= COMPANY:  # one may be its own
             return False
         column = claim.block < GRID and self.is_of_column(claim)
-        # "A: 1,000 cores, B: 2,000": what is right of B shows how A's is read.
+        # "A: 1,000 cores, B: 2,000": what is right of B shows how A's is read, also in a column.
         other = any(f == claim.field and ids != claim.gpu_ids for f, ids, _ in self.agreed[claim.line])
+        other |= claim.block >= GRID and self.support.of(claim) >= CONFIRMED
         of_card = self.is_whole(claim) or claim.field in OF_CARDS or column or other
         return not of_card and self.text.explain(claim)[0] not in PLAIN
 
