@@ -1727,3 +1727,15 @@ def test_limits_of_cards_and_providers_are_kept() -> None:
         need_of("sdxl on a card for 300 australian dollars", {}, {"USD": 1.0, "AUD": 0.7})[0].currency[0]
         == "AUD"
     )
+
+
+def test_parts_of_a_computer_are_none_of_its_gpu() -> None:
+    for text in (
+        "gemma 27b on my pc (i9, 128 GB, 1000 W supply), which card for $1500",
+        "which card for qwen3 14b, my desktop has a ryzen 7, 32 GB and an 850 W psu, $900",
+        "intel i5, 16 gigs of system memory, which gpu for llama 8b under $300",
+    ):
+        need = asked(text)
+        assert need.memory_gb is None and not {"5", "7", "9"} & {*need.ignored}, text
+    need = asked("threadripper, 256 GB, want a 48gb card for llama 70b")
+    assert need.memory_gb == (48.0, 48.0)
