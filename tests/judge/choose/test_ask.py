@@ -1739,3 +1739,16 @@ def test_parts_of_a_computer_are_none_of_its_gpu() -> None:
         assert need.memory_gb is None and not {"5", "7", "9"} & {*need.ignored}, text
     need = asked("threadripper, 256 GB, want a 48gb card for llama 70b")
     assert need.memory_gb == (48.0, 48.0)
+
+
+def test_what_was_paid_or_is_asked_is_no_budget() -> None:
+    for text, have, budget in (
+        ("we paid 2400 dollars for our 3090 in 2022, resnet50, should we sell it and rent?", "rtx-3090", None),
+        ("my 4090 cost me $1800 two years ago, sdxl, is it worth upgrading to a 5090?", "rtx-4090", None),
+        ("i spent $1600 on a 4090 and now I want a second card for llama 70b", "rtx-4090", None),
+        ("i bought a 3080 for $900, which card to add for llama 8b? budget $600", "rtx-3080-10gb", 600.0),
+    ):
+        need = asked(text)
+        assert (need.have, need.budget_usd, need.quotes) == ((have,), budget, ()), text
+    need = asked("a neighbour asks $700 for his used 3090, llama 8b, good idea?")
+    assert [quote.usd for quote in need.quotes] == [700.0]

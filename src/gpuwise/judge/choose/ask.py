@@ -152,6 +152,10 @@ class _Reader(Worked):
 
     def _read_first(self) -> None:
         """What holds words that mean something else elsewhere: hours of GPUs, and what a GPU may have."""
+        for start, end in [paid.span("paid") for paid in finditer(P.was_paid, self.plain)]:
+            self.mark(start, end)
+            self.notes.append(f"{self.plain[start:end].strip()}: paid in the past, so no limit")
+            self.plain = self.plain[:start] + " " * (end - start) + self.plain[end:]
         for day in (rf"(?:{units.DAYS})(?!\w)", r"(?:year|month|quarter|week)\b", P.span):
             until = rf"\b{P.until} {day}{P.hour}(?=[^.;?]{{0,60}}?{P.gone})"
             if spent := self.blank(rf"{P.spend_by}{day}|{until}"):
