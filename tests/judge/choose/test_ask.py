@@ -1752,3 +1752,21 @@ def test_what_was_paid_or_is_asked_is_no_budget() -> None:
         assert (need.have, need.budget_usd, need.quotes) == ((have,), budget, ()), text
     need = asked("a neighbour asks $700 for his used 3090, llama 8b, good idea?")
     assert [quote.usd for quote in need.quotes] == [700.0]
+
+
+def test_people_share_one_service_and_one_training() -> None:
+    for text, context in (
+        ("qwen 72b for 25 concurrent users w 16k contxt each, how many H100 and what per month", 16384),
+        ("25 concurrent users, 8k ctx each, qwen 14b, how many 4090", 8192),
+        ("30 users with a 32k context each on llama 70b, which gpus", 32768),
+    ):
+        need = asked(text)
+        assert (need.users > 1, need.concurrent, need.context) == (True, 0, context), text
+    for text in (
+        "there are 3 of us and $20000, pretrain a 7b on 1T tokens, which gpus to rent",
+        "4 colleagues, one qlora of a 70b on 50M tokens, which cards to buy",
+        "our startup has 12 employees; we fine-tune a 7b on 100M tokens once, what gpus",
+    ):
+        need = asked(text)
+        assert need.users == 1 and need.sharing > 1, text
+    assert asked("3 researchers, each fine-tunes an 8b on 20M tokens, cards for $9000").users == 3
