@@ -1770,3 +1770,14 @@ def test_people_share_one_service_and_one_training() -> None:
         need = asked(text)
         assert need.users == 1 and need.sharing > 1, text
     assert asked("3 researchers, each fine-tunes an 8b on 20M tokens, cards for $9000").users == 3
+
+
+def test_what_is_kept_or_set_against_newer_cards_is_there() -> None:
+    for text, have in (
+        ("what does it cost a year to keep four 3090 on bert-large at $0.1 per kWh, or newer ones", 4),
+        ("how much power do two A6000 take a year, qlora of 70b, worth replacing by newer ones?", 2),
+        ("would newer cards save enough electricity against two 3080 that train resnet50", 2),
+    ):
+        need = asked(text)
+        assert (len(need.have), need.sets, need.asks, need.either) == (have, (), "energy", False), text
+    assert asked("is a 3090 good for sdxl or are newer cards better").have == ()

@@ -465,6 +465,8 @@ class _Reader(Worked):
         either = self.said(P.rent_or_not) or than
         if self.bill and not self.said(P.owning):
             either = None  # "Keep the API, or rent our own"
+        if self.said(RULES["asks"]["energy"]) and not self.said(r"\brent\w*|\bcloud\b"):
+            either = None  # "Would newer cards pay for themselves" in electricity
         if either:  # What stands between the two words may be the work
             self.every(P.words_of_either)
         rents: Any = (
