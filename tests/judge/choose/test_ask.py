@@ -1781,3 +1781,13 @@ def test_what_is_kept_or_set_against_newer_cards_is_there() -> None:
         need = asked(text)
         assert (len(need.have), need.sets, need.asks, need.either) == (have, (), "energy", False), text
     assert asked("is a 3090 good for sdxl or are newer cards better").have == ()
+
+
+def test_a_laptop_that_is_only_spoken_of_is_no_form() -> None:
+    for text in (
+        "a coffee machine that costs more than my laptop; we fine-tune 8b models, $65,000, what do we buy",
+        "i type this on a laptop, but which gpu for llama 8b, $900",
+        "lab server for qlora of 70b, $20000, students connect from their laptops",
+    ):
+        assert asked(text).form is None, text
+    assert asked("which laptop is faster than my old laptop for llama 8b").form == "laptop"

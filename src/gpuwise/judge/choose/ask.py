@@ -175,7 +175,7 @@ class _Reader(Worked):
         if people and (each := self.blank(P.size_of_each)):
             self.fields["context"] = 1024 * int(each[1] or each[2])
             self.notes.append(f"{each[0].strip()} is read as the context")
-        for words in (P.no_card, P.not_of_work, P.by_rail):
+        for words in (P.no_card, P.not_of_work, P.by_rail, P.laptop_aside):
             self.blank(words)
         self.gpu_hours = self.blank(P.gpu_hours)
         if self.gpu_hours and not self.gpu_hours[2]:
