@@ -1742,3 +1742,78 @@ def test_what_a_gpu_is_good_for_is_shown_by_use(text: str) -> None:
     with pytest.raises(InputError) as refused:
         asked(text)
     assert (refused.value.code, refused.value.data["name"]) == ("whom", "t4")
+
+
+def test_parts_of_a_computer_are_none_of_its_gpu() -> None:
+    for text in (
+        "gemma 27b on my pc (i9, 128 GB, 1000 W supply), which card for $1500",
+        "which card for qwen3 14b, my desktop has a ryzen 7, 32 GB and an 850 W psu, $900",
+        "intel i5, 16 gigs of system memory, which gpu for llama 8b under $300",
+    ):
+        need = asked(text)
+        assert (need.memory_gb, {"5", "7", "9"} & {*need.ignored}) == (None, set()), text
+    need = asked("threadripper, 256 GB, want a 48gb card for llama 70b")
+    assert need.memory_gb == (48.0, 48.0)
+
+
+def test_what_was_paid_or_is_asked_is_no_budget() -> None:
+    for text, have, budget in (
+        ("we paid 2400 dollars for our 3090 in 2022, resnet50, should we sell and rent?", "rtx-3090", None),
+        ("my 4090 cost me $1800 two years ago, sdxl, is it worth upgrading to a 5090?", "rtx-4090", None),
+        ("i spent $1600 on a 4090 and now I want a second card for llama 70b", "rtx-4090", None),
+        ("i bought a 3080 for $900, which card to add for llama 8b? budget $600", "rtx-3080-10gb", 600.0),
+    ):
+        need = asked(text)
+        assert (need.have, need.budget_usd, need.quotes) == ((have,), budget, ()), text
+    need = asked("a neighbour asks $700 for his used 3090, llama 8b, good idea?")
+    assert [quote.usd for quote in need.quotes] == [700.0]
+
+
+def test_people_share_one_service_and_one_training() -> None:
+    for text, context in (
+        ("qwen 72b for 25 concurrent users w 16k contxt each, how many H100 and what per month", 16384),
+        ("25 concurrent users, 8k ctx each, qwen 14b, how many 4090", 8192),
+        ("30 users with a 32k context each on llama 70b, which gpus", 32768),
+    ):
+        need = asked(text)
+        assert (need.users > 1, need.concurrent, need.context) == (True, 0, context), text
+    for text in (
+        "there are 3 of us and $20000, pretrain a 7b on 1T tokens, which gpus to rent",
+        "4 colleagues, one qlora of a 70b on 50M tokens, which cards to buy",
+        "our startup has 12 employees; we fine-tune a 7b on 100M tokens once, what gpus",
+    ):
+        need = asked(text)
+        assert (need.users, need.sharing > 1) == (1, True), text
+    assert asked("3 researchers, each fine-tunes an 8b on 20M tokens, cards for $9000").users == 3
+
+
+def test_what_is_kept_or_set_against_newer_cards_is_there() -> None:
+    for text, have in (
+        ("what does it cost a year to keep four 3090 on bert-large at $0.1 per kWh, or newer ones", 4),
+        ("how much power do two A6000 take a year, qlora of 70b, worth replacing by newer ones?", 2),
+        ("would newer cards save enough electricity against two 3080 that train resnet50", 2),
+    ):
+        need = asked(text)
+        assert (len(need.have), need.sets, need.asks, need.either) == (have, (), "energy", False), text
+    assert asked("is a 3090 good for sdxl or are newer cards better").have == ()
+
+
+def test_a_laptop_that_is_only_spoken_of_is_no_form() -> None:
+    for text in (
+        "a coffee machine that costs more than my laptop; we fine-tune 8b models, $65,000, what do we buy",
+        "i type this on a laptop, but which gpu for llama 8b, $900",
+        "lab server for qlora of 70b, $20000, students connect from their laptops",
+    ):
+        assert asked(text).form is None, text
+    assert asked("which laptop is faster than my old laptop for llama 8b").form == "laptop"
+
+
+def test_little_money_a_month_pays_for_the_hours_of_the_work() -> None:
+    for text, batched in (
+        ("$150/mo, qwen3 8b, 2M tokens a day", True),
+        ("mistral 7b, 5M tokens every day, 90 dollars a month", True),
+        ("at most $120 a month: llama 8b writes 3M tokens a day", True),
+        ("$150 a month, a chatbot with qwen3 8b, 2M tokens a day", False),
+        ("$1500 a month, llama 70b, 20M tokens a day", False),
+    ):
+        assert asked(text).batched == batched, text

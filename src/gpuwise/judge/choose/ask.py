@@ -152,6 +152,10 @@ class _Reader(Worked):
 
     def _read_first(self) -> None:
         """What holds words that mean something else elsewhere: hours of GPUs, and what a GPU may have."""
+        for start, end in [paid.span("paid") for paid in finditer(P.was_paid, self.plain)]:
+            self.mark(start, end)
+            self.notes.append(f"{self.plain[start:end].strip()}: paid in the past, so no limit")
+            self.plain = self.plain[:start] + " " * (end - start) + self.plain[end:]
         for day in (rf"(?:{units.DAYS})(?!\w)", r"(?:year|month|quarter|week)\b", P.span):
             until = rf"\b{P.until} {day}{P.hour}(?=[^.;?]{{0,60}}?{P.gone})"
             if spent := self.blank(rf"{P.spend_by}{day}|{until}"):
@@ -171,7 +175,7 @@ class _Reader(Worked):
         if people and (each := self.blank(P.size_of_each)):
             self.fields["context"] = 1024 * int(each[1] or each[2])
             self.notes.append(f"{each[0].strip()} is read as the context")
-        for words in (P.no_card, P.not_of_work, P.by_rail):
+        for words in (P.no_card, P.not_of_work, P.by_rail, P.laptop_aside):
             self.blank(words)
         self.gpu_hours = self.blank(P.gpu_hours)
         if self.gpu_hours and not self.gpu_hours[2]:
@@ -461,6 +465,8 @@ class _Reader(Worked):
         either = self.said(P.rent_or_not) or than
         if self.bill and not self.said(P.owning):
             either = None  # "Keep the API, or rent our own"
+        if self.said(RULES["asks"]["energy"]) and not self.said(r"\brent\w*|\bcloud\b"):
+            either = None  # "Would newer cards pay for themselves" in electricity
         if either:  # What stands between the two words may be the work
             self.every(P.words_of_either)
         rents: Any = (

@@ -687,7 +687,10 @@ class Cards(Words):
         shares = self.take(P.sharing) or theirs or often or 1 < self.several < people
         # "15 students, 4 cards": fewer than they are
         shares = shares or (self.gpus and 1 < self.gpus[1] < people and not self.said(P.each_own))
-        self.shared = people > 1 and not apart and bool(shares or not self.said(P.for_each))
+        of_each = {found[0] for found in finditer(P.for_each, self.plain)}
+        if self._learns() and self.done():  # One training, on several
+            of_each -= {"gpus", "cards"}
+        self.shared = people > 1 and not apart and bool(shares or not of_each)
         if people > 1 and self._learns() and self.take(P.at_once):
             self.shared = False
             fields["one_machine"] = bool(self.said(P.one_machine))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from math import prod
+from math import inf, prod
 from typing import Any
 
 from gpuwise.errors import InputError
@@ -908,7 +908,12 @@ class Worked(Cards):
         again = (self.work.period_s if self.work and read else None) or 0.0
         night = any(each.period == "night" for each in counted)
         learns = self.take(P.batch) or need.mode == "train"
-        if night or again >= amounts.seconds("week") or (self.work and self.work.period_s and learns):
+        # What pays for no GPU around the clock is meant for the hours that the work takes.
+        month = self.fields.get("budget_usd", 0.0) if self.fields.get("budget_per_month") else inf
+        little = month < USUAL.least_month and not self.fields.keys() & {"users", "latency"}
+        little &= "hours_per_week" not in self.assumed and not self.said(P.always_there)
+        again_s = self.work.period_s if self.work else None
+        if night or again >= amounts.seconds("week") or (again_s and (learns or little)):
             self.fields["batched"] = True
             self.notes.append("a batch: rented only for the hours that it takes")
         if served and need.mode == "infer" and self.work:
