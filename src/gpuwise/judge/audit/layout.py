@@ -912,10 +912,12 @@ def _in_one_line(lines: Sequence[Line], start: int, scope: Scope) -> Found:
     rows: Rows = [tuple(replace(name, line=lines[start].line) for name in best[0])]
     for label, *cells in best[1:]:
         # What a cell says on its second line is a row of its own with the same label.
-        first = place(label.line)
+        own_line = place(label.line)
         parts = [_by_line(cell, place) for cell in cells]
-        for row in zip_longest(*parts, fillvalue=(first, "")):
-            rows.append(tuple(Cell(lines[top + at].line, part) for at, part in ((first, label.text), *row)))
+        for row in zip_longest(*parts, fillvalue=(own_line, "")):
+            rows.append(
+                tuple(Cell(lines[top + at].line, part) for at, part in ((own_line, label.text), *row))
+            )
     ends = max(place(cell.line + len(cell.text) - 1) for row in best for cell in row if cell.text)
     if top < start and len(rows[0]) <= len(gpus):
         # As many values as some of the names: nobody knows whose they are.
