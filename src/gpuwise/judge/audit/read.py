@@ -345,6 +345,27 @@ def _without_latex(lines: Sequence[str]) -> Iterator[str]:
         yield f"| {cells} |" if row else item + line.strip()
 
 
+def _cells_of(row: str) -> int:
+    """How many cells a line of a table with pipes has."""
+    return min(row.strip().removeprefix("|").removesuffix("|").replace("\\|", "").count("|") + 1, MOST_CELLS)
+
+
+def _with_whole_heads(lines: list[str]) -> Iterator[str]:
+    """Lines where a head that goes on over several, as pages are copied, stands on the one above its rule."""
+    begins = dict[int, int]()
+    for rule, line in enumerate(lines):
+        wide, top = 0, rule
+        width = _cells_of(line) if _TABLE_RULE.fullmatch(line.strip()) else 0
+        while wide < width and top and lines[top - 1].rstrip().endswith("|"):
+            top -= 1
+            wide += _cells_of(lines[top])
+        begins |= dict.fromkeys(range(top, rule), top) if wide == width and top < rule - 1 else {}
+    for number, line in enumerate(lines):
+        ends = number in begins and number + 1 not in begins
+        head = " ".join(lines[begins[number] : number + 1]) if ends else ""
+        yield head if number in begins else line
+
+
 def _second_tables(lines: Sequence[str]) -> Iterator[int]:
     """The heads of tables that no empty line parts from the table above: each has a rule of its own."""
     ruled = code = False
@@ -428,7 +449,7 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
         lines = list(_without_latex(lines))
     if {"|}", "|==="} & {line.strip() for line in lines}:
         lines = list(_with_marked_tables(lines))
-    lines = list(_with_list_tables(lines))
+    lines = list(_with_whole_heads(list(_with_list_tables(lines))))
     lines = list(_without_marks(lines))
     rules = [number for number, line in enumerate(lines[:FRONT]) if line.strip() == "---"]
     if len(rules) > 1 and rules[0] == 0:
@@ -449,8 +470,7 @@ def _of_markdown(lines: list[str]) -> Iterator[Block]:
             rows.append(())
         elif token.type == "tr_close":
             # Cells beyond the header are dropped by the parser, though they move the others.
-            raw = lines[start - 1].strip().removeprefix("|").removesuffix("|").replace("\\|", "")
-            count = min(raw.count("|") + 1, MOST_CELLS)
+            count = _cells_of(lines[start - 1])
             rows[-1] = (*rows[-1][:count], *[Cell(start, "")] * (count - len(rows[-1])))
             if "|" not in lines[start - 1]:
                 # What follows without an empty line is text; the parser takes it for a row.
