@@ -161,10 +161,10 @@ class Around:
             if len({"cores" if f in OF_DIE else f.partition(":")[0] for f in fields}) < COPIED:
                 continue
             every = [*wrong[:LOOKED], *self.agreed[block, ids].values()]
-            near = {other for i in ids for other in (*agree.family(i), *agree.next_to(i))}
+            near = [other for i in ids for other in (*agree.family(i), *agree.next_to(i))]
             if block < GRID and len({c.line for c in every}) == 1:
-                near = set()  # A sentence names what it is about, or goes on about another GPU of the text
-            for other in {*self.gpus, *near}.difference(ids):
+                near = []  # A sentence names what it is about, or goes on about another GPU of the text
+            for other in dict.fromkeys(gpu for gpu in (*self.gpus, *near) if gpu not in ids):
                 theirs = (replace(c, gpu_ids=(other,)) for c in every)
                 if stating[block // GRID, other] < COPIED and all(
                     agrees(c) or not (c.field in fields or evidence_of(c)) for c in theirs
