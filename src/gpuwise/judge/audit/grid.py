@@ -1051,9 +1051,10 @@ class Grid:
                     marked = (top.sparse is not None or top.vector) and not top.fields
                     label = label_of(f"{row[0].text} {top.text}" if marked else row[0].text)
                     bare = label.unit is None and not counted and re.fullmatch(r"\d{1,3}", cell.text.strip())
-                    # Where a second cell states the field, too, either may be the GPU's.
-                    twice = not marked and any(any(readings(label, other.text)) for other in row[2:])
-                    sure = owner.sure and not bare and len(row) < 4 and column == 1 and not twice
+                    sure = owner.sure and not bare and len(row) < 4 and column == 1
+                    if sure and not marked:
+                        # Where a second cell states the field, too, either may be the GPU's.
+                        sure = not any(any(readings(label, other.text)) for other in row[2:])
                     for placed in self.placed(cell, label, replace(owner, sure=sure), number, column):
                         # "memory | 74 | 491" below "quantity | place | of"
                         rank = bare and len(row) > 2 and not placed.known
